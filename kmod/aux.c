@@ -6,7 +6,8 @@
 #include "aux.h"
 #include "ring.h"
 
-int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure *configure)
+int aux_init(struct flowtap_aux *aux, struct flowtap_ring_writer *ring,
+	     const struct flowtap_configure *configure)
 {
 	u64 size = (u64)configure->aux_pages << PAGE_SHIFT;
 
@@ -29,25 +30,25 @@ int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure 
 }
 
 /* Mapped and pinned pages have references of their own and outlive this. */
-void aux_free(struct aux *aux)
+void aux_free(struct flowtap_aux *aux)
 {
 	vfree(aux->bytes);
 	aux->bytes = NULL;
 }
 
-int aux_map(struct aux *aux, struct vm_area_struct *vma)
+int aux_map(struct flowtap_aux *aux, struct vm_area_struct *vma)
 {
 	if (!aux->bytes)
 		return -EINVAL;
 	return ring_map_pages(vma, aux->bytes, aux->size, aux->overwrite);
 }
 
-u64 aux_tail(const struct aux *aux)
+u64 aux_tail(const struct flowtap_aux *aux)
 {
 	return READ_ONCE(aux->control->aux_tail);
 }
 
-u64 aux_waiting(const struct aux *aux)
+u64 aux_waiting(const struct flowtap_aux *aux)
 {
 	u64 waiting = READ_ONCE(aux->head) - aux_tail(aux);
 
@@ -56,7 +57,7 @@ u64 aux_waiting(const struct aux *aux)
 	return waiting > aux->size ? aux->size : waiting;
 }
 
-void aux_publish(struct aux *aux, u64 size)
+void aux_publish(struct flowtap_aux *aux, u64 size)
 {
 	WRITE_ONCE(aux->head, aux->head + size);
 	/*

@@ -12,12 +12,12 @@
 /* After the area, for the source: nobody maps them. */
 #define AUX_SPARE_PAGES	2
 
-struct ring;
+struct flowtap_ring_writer;
 
 /**
- * struct aux - the AUX area of a stream, or none
+ * struct flowtap_aux - the AUX area of a stream, or none
  */
-struct aux {
+struct flowtap_aux {
 	/** @control: the ring's first page, shared with user space. */
 	struct flowtap_ring *control;
 	/** @bytes: the area, with AUX_SPARE_PAGES after it; NULL: none. */
@@ -44,7 +44,8 @@ struct aux {
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure *configure);
+int aux_init(struct flowtap_aux *aux, struct flowtap_ring_writer *ring,
+	     const struct flowtap_configure *configure);
 
 /**
  * aux_free() - give the area back, if there is one
@@ -54,7 +55,7 @@ int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure 
  *
  * Context: may sleep.
  */
-void aux_free(struct aux *aux);
+void aux_free(struct flowtap_aux *aux);
 
 /**
  * aux_map() - map the area for its reader
@@ -65,7 +66,7 @@ void aux_free(struct aux *aux);
  * Return: 0; -EINVAL: no area, another size, private, or writable where it must not be and the
  * other way round; -EPERM: executable; -errno of remap_vmalloc_range().
  */
-int aux_map(struct aux *aux, struct vm_area_struct *vma);
+int aux_map(struct flowtap_aux *aux, struct vm_area_struct *vma);
 
 /**
  * aux_tail() - how far the reader has taken the bytes
@@ -74,7 +75,7 @@ int aux_map(struct aux *aux, struct vm_area_struct *vma);
  * Context: any.
  * Return: the reader's aux_tail, which may be anything.
  */
-u64 aux_tail(const struct aux *aux);
+u64 aux_tail(const struct flowtap_aux *aux);
 
 /**
  * aux_waiting() - bytes that wait for the reader
@@ -84,7 +85,7 @@ u64 aux_tail(const struct aux *aux);
  * Return: at most the area's size, and that where the reader's tail makes no sense; 0 in overwrite
  * mode.
  */
-u64 aux_waiting(const struct aux *aux);
+u64 aux_waiting(const struct flowtap_aux *aux);
 
 /**
  * aux_publish() - move the head: more bytes are there
@@ -93,6 +94,6 @@ u64 aux_waiting(const struct aux *aux);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void aux_publish(struct aux *aux, u64 size);
+void aux_publish(struct flowtap_aux *aux, u64 size);
 
 #endif /* FLOWTAP_KMOD_AUX_H */

@@ -27,7 +27,7 @@ bool bpf_usable(void)
 /* Preemption is off in a program of 6.12's hooks, not in newer kernels': what follows is to stay on its CPU. */
 static int change(struct task_struct *task, u64 key, bool add)
 {
-	struct group *group;
+	struct flowtap_group *group;
 
 	guard(preempt)();
 	guard(rcu)();

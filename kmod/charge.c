@@ -22,7 +22,7 @@ module_param(mlock_kb, uint, 0644);
 MODULE_PARM_DESC(mlock_kb,
 		 "KiB of rings each user has for each CPU before RLIMIT_MEMLOCK is charged (516)");
 
-struct payer {
+struct flowtap_payer {
 	struct list_head link;
 	kuid_t uid;
 	unsigned long pages;
@@ -46,9 +46,9 @@ static LIST_HEAD(payers);
 static DEFINE_MUTEX(payers_lock);
 static DECLARE_WAIT_QUEUE_HEAD(given_back);
 
-static struct payer *known_payer(kuid_t uid)
+static struct flowtap_payer *known_payer(kuid_t uid)
 {
-	struct payer *payer;
+	struct flowtap_payer *payer;
 
 	list_for_each_entry(payer, &payers, link)
 		if (uid_eq(payer->uid, uid))
@@ -70,9 +70,9 @@ static kuid_t payer_uid(void)
 	return uid;
 }
 
-static struct payer *find_payer(kuid_t uid)
+static struct flowtap_payer *find_payer(kuid_t uid)
 {
-	struct payer *payer = known_payer(uid);
+	struct flowtap_payer *payer = known_payer(uid);
 
 	if (payer)
 		return payer;
@@ -84,7 +84,7 @@ static struct payer *find_payer(kuid_t uid)
 	return payer;
 }
 
-static void put_payer(struct payer *payer)
+static void put_payer(struct flowtap_payer *payer)
 {
 	if (payer->charges || payer->sets || payer->waiting)
 		return;
@@ -93,10 +93,10 @@ static void put_payer(struct payer *payer)
 }
 
 /* Under payers_lock. What is beyond the free pages is the caller's to lock. */
-static int charge_user(struct charge *charge, unsigned long pages, u32 cpu)
+static int charge_user(struct flowtap_charge *charge, unsigned long pages, u32 cpu)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
-	struct payer *payer = find_payer(payer_uid());
+	struct flowtap_payer *payer = find_payer(payer_uid());
 
 	if (!payer)
 		return -ENOMEM;
@@ -114,7 +114,7 @@ static int charge_user(struct charge *charge, unsigned long pages, u32 cpu)
 	return 0;
 }
 
-static void give_back(struct charge *charge)
+static void give_back(struct flowtap_charge *charge)
 {
 	mutex_lock(&payers_lock);
 	charge->payer->pages -= charge->free_pages;
@@ -141,7 +141,7 @@ static bool pin(struct mm_struct *mm, unsigned long pages)
 	return false;
 }
 
-int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
+int charge_pages(struct flowtap_charge *charge, unsigned long pages, u32 cpu)
 {
 	int error;
 
@@ -159,7 +159,7 @@ int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
 	return 0;
 }
 
-void charge_return(struct charge *charge)
+void charge_return(struct flowtap_charge *charge)
 {
 	if (!charge->payer)
 		return;
@@ -168,7 +168,7 @@ void charge_return(struct charge *charge)
 	give_back(charge);
 }
 
-void charge_closing(struct charge *charge)
+void charge_closing(struct flowtap_charge *charge)
 {
 	charge->closing = true;
 	atomic_inc(&charge->payer->closing);
@@ -176,7 +176,7 @@ void charge_closing(struct charge *charge)
 
 bool charge_wait(void)
 {
-	struct payer *payer;
+	struct flowtap_payer *payer;
 	bool closing;
 
 	mutex_lock(&payers_lock);
@@ -195,9 +195,9 @@ bool charge_wait(void)
 	return closing;
 }
 
-struct payer *charge_set(void)
+struct flowtap_payer *charge_set(void)
 {
-	struct payer *payer;
+	struct flowtap_payer *payer;
 
 	mutex_lock(&payers_lock);
 	payer = find_payer(payer_uid());
@@ -212,7 +212,7 @@ struct payer *charge_set(void)
 	return payer;
 }
 
-void charge_set_return(struct payer *payer)
+void charge_set_return(struct flowtap_payer *payer)
 {
 	mutex_lock(&payers_lock);
 	payer->sets--;
@@ -220,7 +220,7 @@ void charge_set_return(struct payer *payer)
 	mutex_unlock(&payers_lock);
 }
 
-bool charge_task(struct payer *payer, bool unlimited)
+bool charge_task(struct flowtap_payer *payer, bool unlimited)
 {
 	if (atomic_inc_return(&payer->tasks) <= TASKS_PER_USER || unlimited)
 		return true;
@@ -228,12 +228,12 @@ bool charge_task(struct payer *payer, bool unlimited)
 	return false;
 }
 
-void charge_task_return(struct payer *payer)
+void charge_task_return(struct flowtap_payer *payer)
 {
 	atomic_dec(&payer->tasks);
 }
 
-bool charge_allows(const struct payer *payer, unsigned int tasks)
+bool charge_allows(const struct flowtap_payer *payer, unsigned int tasks)
 {
 	return atomic_read(&payer->tasks) + tasks <= TASKS_PER_USER;
 }

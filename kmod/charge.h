@@ -9,14 +9,14 @@
 #include <linux/types.h>
 
 struct mm_struct;
-struct payer;
+struct flowtap_payer;
 
 /**
- * struct charge - what a stream is charged for
+ * struct flowtap_charge - what a stream is charged for
  */
-struct charge {
+struct flowtap_charge {
 	/** @payer: the user; NULL: nothing is charged. */
-	struct payer *payer;
+	struct flowtap_payer *payer;
 	/** @mm: the process that @locked_pages count for: holds its struct, not its memory. */
 	struct mm_struct *mm;
 	/** @free_pages: of the user's allowance. */
@@ -38,7 +38,7 @@ struct charge {
  * Context: process context, may sleep.
  * Return: 0; -EPERM: over the limit; -EMFILE: too many streams on this CPU; -ENOMEM.
  */
-int charge_pages(struct charge *charge, unsigned long pages, u32 cpu);
+int charge_pages(struct flowtap_charge *charge, unsigned long pages, u32 cpu);
 
 /**
  * charge_return() - give back what charge_pages() has charged, if anything
@@ -46,7 +46,7 @@ int charge_pages(struct charge *charge, unsigned long pages, u32 cpu);
  *
  * Context: may sleep.
  */
-void charge_return(struct charge *charge);
+void charge_return(struct flowtap_charge *charge);
 
 /**
  * charge_closing() - let charge_wait() know that charge_return() follows
@@ -54,7 +54,7 @@ void charge_return(struct charge *charge);
  *
  * Context: any.
  */
-void charge_closing(struct charge *charge);
+void charge_closing(struct flowtap_charge *charge);
 
 /**
  * charge_wait() - wait until all that the calling user has closed is given back
@@ -72,7 +72,7 @@ bool charge_wait(void);
  * Context: process context, may sleep.
  * Return: the user; ERR_PTR(-EMFILE): too many sets; ERR_PTR(-ENOMEM).
  */
-struct payer *charge_set(void);
+struct flowtap_payer *charge_set(void);
 
 /**
  * charge_set_return() - end what charge_set() has begun
@@ -80,7 +80,7 @@ struct payer *charge_set(void);
  *
  * Context: may sleep.
  */
-void charge_set_return(struct payer *payer);
+void charge_set_return(struct flowtap_payer *payer);
 
 /**
  * charge_task() - charge a user for one more member of a set
@@ -90,7 +90,7 @@ void charge_set_return(struct payer *payer);
  * Context: any.
  * Return: false: the user has too many, nothing is charged.
  */
-bool charge_task(struct payer *payer, bool unlimited);
+bool charge_task(struct flowtap_payer *payer, bool unlimited);
 
 /**
  * charge_task_return() - end what charge_task() has begun
@@ -98,7 +98,7 @@ bool charge_task(struct payer *payer, bool unlimited);
  *
  * Context: any.
  */
-void charge_task_return(struct payer *payer);
+void charge_task_return(struct flowtap_payer *payer);
 
 /**
  * charge_allows() - whether a user may have more members
@@ -108,6 +108,6 @@ void charge_task_return(struct payer *payer);
  * Context: any.
  * Return: they are within the limit, for now: somebody else may use it up.
  */
-bool charge_allows(const struct payer *payer, unsigned int tasks);
+bool charge_allows(const struct flowtap_payer *payer, unsigned int tasks);
 
 #endif /* FLOWTAP_KMOD_CHARGE_H */

@@ -242,7 +242,8 @@ static u32 choose_depth(const struct flowtap_ctr_caps *caps, u32 depth, bool sha
 	return 0;
 }
 
-static int ctr_configure(struct recording *recording, const struct flowtap_configure *configure)
+static int ctr_configure(struct flowtap_recording *recording,
+			 const struct flowtap_configure *configure)
 {
 	const struct flowtap_ctr_caps *caps = &per_cpu(ctrs, configure->cpu).caps;
 	const struct flowtap_ctr_configure *ctr = &configure->ctr;
@@ -301,7 +302,8 @@ static void write_entries(const struct flowtap_entry *entries, u32 nr)
 	csr_write(SISELECT, before);
 }
 
-static void ctr_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
+static void ctr_start(struct flowtap_recording *recording, const struct flowtap_entry *entries,
+		      u32 nr)
 {
 	/* Each time: an idle state or a suspend may have lost it, and it shows wraps. */
 	set_depth(recording->depth);
@@ -314,7 +316,7 @@ static void ctr_start(struct recording *recording, const struct flowtap_entry *e
 	recording->written = csr_read(SCTRCTL);
 }
 
-static bool ctr_stop(struct recording *recording)
+static bool ctr_stop(struct flowtap_recording *recording)
 {
 	unsigned long select = csr_read(SISELECT);
 	bool any;
@@ -338,17 +340,17 @@ static __always_inline unsigned long freeze(void)
 }
 
 /* Somebody else records, or has: modes, filters and entries are his. */
-static __always_inline bool is_foreign(const struct recording *recording)
+static __always_inline bool is_foreign(const struct flowtap_recording *recording)
 {
 	return unlikely(csr_read(SCTRCTL) != recording->written);
 }
 
-static bool notrace ctr_pause(struct recording *recording)
+static bool notrace ctr_pause(struct flowtap_recording *recording)
 {
 	return freeze() & CTRSTATUS_FROZEN || is_foreign(recording);
 }
 
-static void notrace ctr_resume(struct recording *recording)
+static void notrace ctr_resume(struct flowtap_recording *recording)
 {
 	recording->stale = false;
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
@@ -372,7 +374,7 @@ static u32 count_valid(u32 depth)
  * cleared; where it is valid it was overwritten: all are there. Returns move the pointer back in
  * RASEMU (6.4).
  */
-static u32 notrace ctr_count(struct recording *recording)
+static u32 notrace ctr_count(struct flowtap_recording *recording)
 {
 	const unsigned long select = csr_read(SISELECT);
 	const u32 status = freeze();
@@ -399,7 +401,7 @@ static u32 notrace ctr_count(struct recording *recording)
  * were taken does as well: what is newer lies above it. (In RASEMU the entries are the call stack:
  * they stay until their functions return.)
  */
-static void mark_taken(struct recording *recording)
+static void mark_taken(struct flowtap_recording *recording)
 {
 	if (recording->cycles) {
 		csr_write(SISELECT, CTR_SELECT(0));
@@ -433,7 +435,8 @@ static __always_inline void read_entries(struct flowtap_entry *entries, int nr, 
 	}
 }
 
-static void notrace ctr_drain(struct recording *recording, struct flowtap_entry *entries, int nr)
+static void notrace ctr_drain(struct flowtap_recording *recording, struct flowtap_entry *entries,
+			      int nr)
 {
 	unsigned long select = csr_read(SISELECT);
 
@@ -448,7 +451,7 @@ static void notrace ctr_drain(struct recording *recording, struct flowtap_entry 
 }
 
 /* Whether the trap that froze recording would have been recorded otherwise, as an interrupt. */
-static bool records_interrupts(const struct recording *recording)
+static bool records_interrupts(const struct flowtap_recording *recording)
 {
 	if (recording->stacks)
 		return false;
@@ -458,7 +461,7 @@ static bool records_interrupts(const struct recording *recording)
 }
 
 /* Where, in a mode that is recorded; else 0. */
-static u64 interrupted_at(const struct recording *recording, struct pt_regs *regs)
+static u64 interrupted_at(const struct flowtap_recording *recording, struct pt_regs *regs)
 {
 	u32 mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
 
@@ -472,7 +475,7 @@ static bool from_guest(void)
 }
 
 /* An overflow can, and nothing else: where that cannot be no register has to be looked at. */
-static __always_inline bool stopped_by_overflows(const struct recording *recording)
+static __always_inline bool stopped_by_overflows(const struct flowtap_recording *recording)
 {
 	return (recording->control & (CTRCTL_LCOFIFRZ | CTRCTL_BPFRZ)) == CTRCTL_LCOFIFRZ;
 }
@@ -486,7 +489,7 @@ static __always_inline bool stopped_by_overflows(const struct recording *recordi
  * through the kernel is not there: the loss is told even if that trigger's own overflow would have
  * frozen it.
  */
-static void notrace ctr_thaw(struct recording *recording)
+static void notrace ctr_thaw(struct flowtap_recording *recording)
 {
 	unsigned long status, select;
 	u64 ip;
@@ -525,7 +528,7 @@ static int ctr_stopping_irq(void)
 	return domain ? irq_find_mapping(domain, RV_IRQ_PMU) : 0;
 }
 
-const struct source ctr_source = {
+const struct flowtap_source ctr_source = {
 	.name = "ctr",
 	.id = FLOWTAP_SOURCE_CTR,
 	.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,

@@ -20,12 +20,12 @@
 
 struct handle {
 	struct mutex lock;		/* CONFIGURE against CONFIGURE */
-	struct stream *stream;		/* set once, with release order */
+	struct flowtap_stream *stream;		/* set once, with release order */
 };
 
 static const struct file_operations operations;
 
-static struct stream *stream_of(const struct file *file)
+static struct flowtap_stream *stream_of(const struct file *file)
 {
 	struct handle *handle = file->private_data;
 
@@ -36,7 +36,7 @@ static int query(struct file *file, void *argument)
 {
 	struct flowtap_query *query = argument;
 	u32 cpu = query->cpu, want = query->want, reason;
-	const struct source *source;
+	const struct flowtap_source *source;
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || want > FLOWTAP_SOURCE_ETE ||
 	    memchr_inv(&query->abi, 0, sizeof(*query) - offsetof(struct flowtap_query, abi)))
@@ -64,10 +64,10 @@ static int query(struct file *file, void *argument)
 }
 
 /* The leader's file is held until its set has been joined. */
-static struct stream *configure_in_group(const struct flowtap_configure *configure)
+static struct flowtap_stream *configure_in_group(const struct flowtap_configure *configure)
 {
 	struct file *file = fget(configure->group_fd);
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	if (!file)
 		return ERR_PTR(-EBADF);
@@ -83,7 +83,7 @@ static int configure(struct file *file, void *argument)
 {
 	struct flowtap_configure *configure = argument;
 	struct handle *handle = file->private_data;
-	struct stream *stream;
+	struct flowtap_stream *stream;
 	int error = 0;
 
 	if (configure->cpu < nr_cpu_ids)
@@ -104,7 +104,7 @@ static int configure(struct file *file, void *argument)
 }
 
 static int change_task(struct file *file, struct flowtap_task *task,
-		       int (*change)(struct group *group, u32 pid, bool thread))
+		       int (*change)(struct flowtap_group *group, u32 pid, bool thread))
 {
 	int result;
 
@@ -139,7 +139,7 @@ static int key(struct file *file, void *argument)
 }
 
 static int switch_on_or_off(struct file *file, const struct flowtap_enable *enable,
-			    void (*change)(struct stream *))
+			    void (*change)(struct flowtap_stream *))
 {
 	if (enable->flags & ~FLOWTAP_ENABLE_GROUP || enable->reserved)
 		return -EINVAL;
@@ -253,7 +253,7 @@ static int device_release(struct inode *inode, struct file *file)
 
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct stream *stream = stream_of(file);
+	struct flowtap_stream *stream = stream_of(file);
 
 	if (!stream)
 		return -EINVAL;
@@ -264,7 +264,7 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 
 static __poll_t device_poll(struct file *file, poll_table *table)
 {
-	struct stream *stream = stream_of(file);
+	struct flowtap_stream *stream = stream_of(file);
 
 	if (!stream)
 		return EPOLLERR;

@@ -10,7 +10,7 @@
 #include "sample.h"
 #include "stream.h"
 
-static void displace_piece(struct stream *stream, struct flowtap_member *member)
+static void displace_piece(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (!cmpxchg(&member->displaced_since, 0, ktime_get_raw_fast_ns()))
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
@@ -18,7 +18,7 @@ static void displace_piece(struct stream *stream, struct flowtap_member *member)
 	set_member_left(member);
 }
 
-void displace(struct stream *stream, struct flowtap_member *member)
+void displace(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream->source->collector) {
 		displace_piece(stream, member);
@@ -34,7 +34,7 @@ void displace(struct stream *stream, struct flowtap_member *member)
 	member->nr = 0;
 }
 
-void displace_end(struct stream *stream, struct flowtap_member *member)
+void displace_end(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	u64 since = xchg(&member->displaced_since, 0);
 
@@ -48,7 +48,7 @@ static void end(struct flowtap_member *member, void *stream)
 		displace_end(stream, member);
 }
 
-void displace_end_all(struct stream *stream)
+void displace_end_all(struct flowtap_stream *stream)
 {
 	if (xchg(&stream->group->displacements, false))
 		set_each(&stream->group->set, end, stream);

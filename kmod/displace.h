@@ -8,7 +8,7 @@
 #define FLOWTAP_KMOD_DISPLACE_H
 
 struct flowtap_member;
-struct stream;
+struct flowtap_stream;
 
 /**
  * displace() - note that a stream does not record a task that runs
@@ -19,7 +19,7 @@ struct stream;
  *
  * Context: the stream's CPU, interrupts off.
  */
-void displace(struct stream *stream, struct flowtap_member *member);
+void displace(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * displace_end() - write the GAP record of a displaced task, if it is one
@@ -28,7 +28,7 @@ void displace(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void displace_end(struct stream *stream, struct flowtap_member *member);
+void displace_end(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * displace_end_all() - the same for all of the set, if any of them may be displaced
@@ -36,6 +36,6 @@ void displace_end(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, or any while that one is offline; interrupts off.
  */
-void displace_end_all(struct stream *stream);
+void displace_end_all(struct flowtap_stream *stream);
 
 #endif /* FLOWTAP_KMOD_DISPLACE_H */

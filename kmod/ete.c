@@ -118,7 +118,7 @@ static bool wait_status(struct ete *ete, u64 mask, u64 want)
 	return false;
 }
 
-static u64 trfcr_of(const struct recording *recording)
+static u64 trfcr_of(const struct flowtap_recording *recording)
 {
 	if (!recording)
 		return ete_config_trfcr(0, 0, false);
@@ -179,7 +179,7 @@ static void write_ranges(const struct ete *ete, const struct flowtap_ete_configu
 	trc_write(TRCVISSCTLR, 0);
 }
 
-static void program(const struct ete *ete, const struct recording *recording)
+static void program(const struct ete *ete, const struct flowtap_recording *recording)
 {
 	const struct flowtap_ete_configure *configure = &recording->ete;
 
@@ -207,7 +207,7 @@ static void program(const struct ete *ete, const struct recording *recording)
 }
 
 /* The unit's state: to be written before each enabling, disabling it saves its own there. */
-static void begin_anew(const struct ete *ete, const struct recording *recording)
+static void begin_anew(const struct ete *ete, const struct flowtap_recording *recording)
 {
 	trc_write(TRCVICTLR, ete_config_victlr(recording->modes, ete->caps.trcidr[3]));
 	trc_write(TRCRSR, RSR_TA);
@@ -255,7 +255,7 @@ static bool disable_unit(struct ete *ete)
 	return false;
 }
 
-static int ete_open(struct recording *recording, bool spare)
+static int ete_open(struct flowtap_recording *recording, bool spare)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 	int error;
@@ -280,12 +280,13 @@ static int ete_open(struct recording *recording, bool spare)
 		return 0;
 	disable_unit(ete);
 	ete->programmed = 0;
-	trbe_disable(recording->aux, &(struct collected){ 0 });
+	trbe_disable(recording->aux, &(struct flowtap_collected){ 0 });
 	ete->buffer = false;
 	return -EIO;
 }
 
-static void ete_close(struct recording *recording, bool stop, struct collected *collected)
+static void ete_close(struct flowtap_recording *recording, bool stop,
+		      struct flowtap_collected *collected)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 
@@ -304,7 +305,7 @@ static void ete_close(struct recording *recording, bool stop, struct collected *
 }
 
 /* Nothing is in the unit: the buffer was closed with trace prohibited. */
-static void ete_reset(struct recording *recording)
+static void ete_reset(struct flowtap_recording *recording)
 {
 	disable_unit(this_cpu_ptr(&etes));
 }
@@ -315,14 +316,14 @@ static u64 ete_counter(void)
 }
 
 /* Where the buffer is not enabled trace is prohibited, or another's. */
-static bool ete_pause(struct recording *recording)
+static bool ete_pause(struct flowtap_recording *recording)
 {
 	if (this_cpu_ptr(&etes)->buffer)
 		prohibit();
 	return false;
 }
 
-static void ete_resume(struct recording *recording)
+static void ete_resume(struct flowtap_recording *recording)
 {
 	if (!this_cpu_ptr(&etes)->buffer)
 		return;
@@ -474,7 +475,8 @@ static bool may_see_contexts(void)
 	return task_active_pid_ns(current) == &init_pid_ns;
 }
 
-static int ete_configure(struct recording *recording, const struct flowtap_configure *configure)
+static int ete_configure(struct flowtap_recording *recording,
+			 const struct flowtap_configure *configure)
 {
 	const struct flowtap_ete_caps *caps = &per_cpu(etes, configure->cpu).caps;
 	struct flowtap_ete_configure *ete = &recording->ete;
@@ -491,14 +493,14 @@ static int ete_configure(struct recording *recording, const struct flowtap_confi
 	return 0;
 }
 
-static const struct collector ete_collector = {
+static const struct flowtap_collector ete_collector = {
 	.open = ete_open,
 	.close = ete_close,
 	.reset = ete_reset,
 	.counter = ete_counter,
 };
 
-const struct source ete_source = {
+const struct flowtap_source ete_source = {
 	.name = "ete",
 	.id = FLOWTAP_SOURCE_ETE,
 	.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,

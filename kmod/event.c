@@ -23,7 +23,7 @@
 struct flowtap_event {
 	struct list_head link;		/* in group->events */
 	struct perf_event *perf;
-	struct group *group;
+	struct flowtap_group *group;
 	bool on;			/* it counts */
 	bool armed;			/* it will, from the next exec of its task */
 	bool dead;			/* on its way; set under group->set.lock */
@@ -55,7 +55,7 @@ int event_check(const struct flowtap_configure *configure)
 	return 0;
 }
 
-static void trigger(struct group *group, struct perf_event *perf, struct pt_regs *regs)
+static void trigger(struct flowtap_group *group, struct perf_event *perf, struct pt_regs *regs)
 {
 	unsigned long flags;
 
@@ -119,7 +119,7 @@ static void notrace overflow_cpu(struct perf_event *perf, struct perf_sample_dat
  * and who has executed a program of somebody else's, off whom perf takes all events. Both are
  * nobody's but the current task's: its list is as long as it has made it.
  */
-struct flowtap_event *event_of(const struct group *group, struct task_struct *task)
+struct flowtap_event *event_of(const struct flowtap_group *group, struct task_struct *task)
 {
 	struct perf_event_context *context = READ_ONCE(task->perf_event_ctxp);
 	const perf_overflow_handler_t handler = handler_of(&group->configure);
@@ -202,7 +202,7 @@ static void drop_dead(struct flowtap_member *member, void *unused)
 		cmpxchg(&member->event, event, NULL);
 }
 
-static void release(struct group *group, struct list_head *going)
+static void release(struct flowtap_group *group, struct list_head *going)
 {
 	struct flowtap_event *event, *next;
 
@@ -225,7 +225,7 @@ static bool ended(const struct flowtap_event *event)
 	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
 }
 
-static bool armed(const struct group *group)
+static bool armed(const struct flowtap_group *group)
 {
 	return READ_ONCE(group->exec_pending);
 }
@@ -257,7 +257,7 @@ static bool as_it_should_be(struct flowtap_event *event, bool on)
 }
 
 /* Its member has none. -errno of perf. */
-static int make(struct group *group, struct task_struct *task)
+static int make(struct flowtap_group *group, struct task_struct *task)
 {
 	struct perf_event_attr attr = attributes(&group->configure);
 	struct flowtap_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
@@ -295,7 +295,7 @@ static int make(struct group *group, struct task_struct *task)
 	return 0;
 }
 
-int event_add(struct group *group, struct task_struct *task)
+int event_add(struct flowtap_group *group, struct task_struct *task)
 {
 	lockdep_assert_held(&group->lock);
 	return make(group, task);
@@ -307,7 +307,7 @@ int event_add(struct group *group, struct task_struct *task)
  * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where
  * the last look ended: it goes on there if that is still in the set, else from the beginning.
  */
-static u32 without(struct group *group, struct task_struct **last,
+static u32 without(struct flowtap_group *group, struct task_struct **last,
 		   struct task_struct *found[AT_ONCE])
 {
 	struct flowtap_member *member;
@@ -335,7 +335,7 @@ static u32 without(struct group *group, struct task_struct **last,
  * No event of this task ever triggers: a GAP record says so, and it is not tried again. Nobody can be
  * told while nothing is enabled, and nothing is missed: whoever enables it tries again.
  */
-static void give_up(struct group *group, struct task_struct *task)
+static void give_up(struct flowtap_group *group, struct task_struct *task)
 {
 	struct flowtap_member *member;
 
@@ -348,7 +348,7 @@ static void give_up(struct group *group, struct task_struct *task)
 	rcu_read_unlock();
 }
 
-void event_sync(struct group *group)
+void event_sync(struct flowtap_group *group)
 {
 	struct task_struct *found[AT_ONCE];
 	struct flowtap_event *event, *next;
@@ -380,7 +380,7 @@ void event_sync(struct group *group)
 	}
 }
 
-void event_release(struct group *group)
+void event_release(struct flowtap_group *group)
 {
 	struct flowtap_event *event, *next;
 	LIST_HEAD(going);
@@ -390,7 +390,7 @@ void event_release(struct group *group)
 	release(group, &going);
 }
 
-void event_close_cpu(struct stream *stream)
+void event_close_cpu(struct flowtap_stream *stream)
 {
 	lockdep_assert_held(&stream->group->lock);
 	if (stream->event)
@@ -398,7 +398,7 @@ void event_close_cpu(struct stream *stream)
 	stream->event = NULL;
 }
 
-int event_open_cpu(struct stream *stream)
+int event_open_cpu(struct flowtap_stream *stream)
 {
 	struct perf_event_attr attr = attributes(&stream->group->configure);
 	struct perf_event *event;

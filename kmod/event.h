@@ -6,9 +6,9 @@
 #include <linux/flowtap.h>
 
 struct flowtap_event;
-struct stream;
+struct flowtap_stream;
 struct task_struct;
-struct group;
+struct flowtap_group;
 
 #define EVENT_PERIOD_MIN 1000
 
@@ -30,7 +30,7 @@ int event_check(const struct flowtap_configure *configure);
  * Context: group->lock; may sleep.
  * Return: 0; -ENOMEM; -errno of perf, -ESRCH: the task has ended.
  */
-int event_add(struct group *group, struct task_struct *task);
+int event_add(struct flowtap_group *group, struct task_struct *task);
 
 /**
  * event_sync() - bring the events of a set up to date
@@ -43,7 +43,7 @@ int event_add(struct group *group, struct task_struct *task);
  *
  * Context: group->lock; may sleep.
  */
-void event_sync(struct group *group);
+void event_sync(struct flowtap_group *group);
 
 /**
  * event_release() - release all events of a set, and those that children inherited
@@ -51,7 +51,7 @@ void event_sync(struct group *group);
  *
  * Context: group->lock; may sleep.
  */
-void event_release(struct group *group);
+void event_release(struct flowtap_group *group);
 
 /**
  * event_of() - find the event of a set that a task has
@@ -61,7 +61,7 @@ void event_release(struct group *group);
  * Context: the hooks; group->set.lock and RCU.
  * Return: the event; NULL: none.
  */
-struct flowtap_event *event_of(const struct group *group, struct task_struct *task);
+struct flowtap_event *event_of(const struct flowtap_group *group, struct task_struct *task);
 
 /**
  * event_left() - have event_sync() release an event
@@ -86,7 +86,7 @@ void event_executed(struct flowtap_event *event);
  * Context: group->lock; may sleep.
  * Return: 0 or -errno of perf (-ENODEV: the CPU is offline).
  */
-int event_open_cpu(struct stream *stream);
+int event_open_cpu(struct flowtap_stream *stream);
 
 /**
  * event_close_cpu() - release the event of a CPU-wide stream, if it has one
@@ -94,6 +94,6 @@ int event_open_cpu(struct stream *stream);
  *
  * Context: group->lock; may sleep.
  */
-void event_close_cpu(struct stream *stream);
+void event_close_cpu(struct flowtap_stream *stream);
 
 #endif /* FLOWTAP_KMOD_EVENT_H */

@@ -6,7 +6,7 @@
 #include "stream.h"
 
 struct gap {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 	struct task_struct *task;
 	u64 since;
 	u32 cause;
@@ -19,7 +19,7 @@ static void write_here(void *argument)
 	stream_write_gap(gap->stream, gap->task, gap->since, gap->cause);
 }
 
-bool gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause)
+bool gap_write(struct flowtap_group *group, struct task_struct *task, u64 since, u32 cause)
 {
 	struct gap gap = { .task = task, .since = since, .cause = cause };
 

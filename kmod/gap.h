@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-struct group;
+struct flowtap_group;
 struct task_struct;
 
 /**
@@ -19,6 +19,6 @@ struct task_struct;
  * Context: interrupts on, under RCU; does not sleep.
  * Return: false: no stream is enabled whose CPU is online, and nobody was told.
  */
-bool gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause);
+bool gap_write(struct flowtap_group *group, struct task_struct *task, u64 since, u32 cause);
 
 #endif /* FLOWTAP_KMOD_GAP_H */

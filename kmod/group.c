@@ -25,14 +25,15 @@
 static LIST_HEAD(groups);		/* RCU */
 static DEFINE_SPINLOCK(groups_lock);
 
-void group_work(struct group *group)
+void group_work(struct flowtap_group *group)
 {
 	schedule_work(&group->work);
 }
 
-struct group *group_new(const struct flowtap_configure *configure, u32 depth, work_func_t work)
+struct flowtap_group *group_new(const struct flowtap_configure *configure, u32 depth,
+				work_func_t work)
 {
-	struct group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	struct flowtap_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	int error;
 
 	if (!group)
@@ -57,14 +58,15 @@ struct group *group_new(const struct flowtap_configure *configure, u32 depth, wo
 	return group;
 }
 
-void group_get(struct group *group)
+void group_get(struct flowtap_group *group)
 {
 	refcount_inc(&group->references);
 }
 
 /* Takes the task's member out of the set; NULL if it has none, or is asked to have one. */
-static struct flowtap_member *unlink_member(struct group *group, const struct task_struct *task,
-					     const bool *asked, bool ended)
+static struct flowtap_member *unlink_member(struct flowtap_group *group,
+					    const struct task_struct *task, const bool *asked,
+					    bool ended)
 {
 	struct flowtap_member *member;
 	struct flowtap_event *event;
@@ -85,7 +87,7 @@ static struct flowtap_member *unlink_member(struct group *group, const struct ta
 	return member;
 }
 
-bool group_put(struct group *group)
+bool group_put(struct flowtap_group *group)
 {
 	if (!refcount_dec_and_test(&group->references))
 		return false;
@@ -95,7 +97,7 @@ bool group_put(struct group *group)
 	return true;
 }
 
-void group_free(struct group *group)
+void group_free(struct flowtap_group *group)
 {
 	/* No hook can add a member any more, nor ask for events. */
 	cancel_work_sync(&group->work);
@@ -107,7 +109,7 @@ void group_free(struct group *group)
 	kfree_rcu(group, rcu);
 }
 
-int group_key(struct group *group, u64 *key)
+int group_key(struct flowtap_group *group, u64 *key)
 {
 	u64 old;
 
@@ -123,14 +125,14 @@ int group_key(struct group *group, u64 *key)
 	return 0;
 }
 
-void group_drop_key(struct group *group)
+void group_drop_key(struct flowtap_group *group)
 {
 	WRITE_ONCE(group->key, 0);
 }
 
-struct group *group_by_key(u64 key)
+struct flowtap_group *group_by_key(u64 key)
 {
-	struct group *group;
+	struct flowtap_group *group;
 
 	list_for_each_entry_rcu(group, &groups, link)
 		if (key && READ_ONCE(group->key) == key)
@@ -139,7 +141,7 @@ struct group *group_by_key(u64 key)
 }
 
 /* Under the set's lock and RCU: 1 or -errno. */
-static int enter(struct group *group, const struct task_struct *parent,
+static int enter(struct flowtap_group *group, const struct task_struct *parent,
 		 struct flowtap_member *member)
 {
 	if (parent && group_counts(group))
@@ -147,7 +149,7 @@ static int enter(struct group *group, const struct task_struct *parent,
 	return set_insert(&group->set, member);
 }
 
-int group_insert(struct group *group, struct task_struct *parent, struct task_struct *task,
+int group_insert(struct flowtap_group *group, struct task_struct *parent, struct task_struct *task,
 		   const bool *asked, gfp_t gfp)
 {
 	struct flowtap_member *member = set_new_member(&group->set, task, gfp);
@@ -174,7 +176,7 @@ int group_insert(struct group *group, struct task_struct *parent, struct task_st
 }
 
 /* On any CPU, atomic. */
-static void let_record(struct stream *stream)
+static void let_record(struct flowtap_stream *stream)
 {
 	if (READ_ONCE(stream->enabled) || READ_ONCE(stream->closing))
 		return;
@@ -182,7 +184,7 @@ static void let_record(struct stream *stream)
 	WRITE_ONCE(stream->enabled, true);
 }
 
-void group_enable(struct stream *stream)
+void group_enable(struct flowtap_stream *stream)
 {
 	if (READ_ONCE(stream->enabled))
 		return;
@@ -193,7 +195,7 @@ void group_enable(struct stream *stream)
 		remote_reconsider(stream);
 }
 
-void group_disable(struct stream *stream)
+void group_disable(struct flowtap_stream *stream)
 {
 	if (!READ_ONCE(stream->enabled)) {
 		/* There may have been no room for the last LOST record, and there is by now. */
@@ -213,10 +215,10 @@ void group_disable(struct stream *stream)
 	output_wake(&stream->output);
 }
 
-void group_each(struct stream *stream, bool all, void (*change)(struct stream *))
+void group_each(struct flowtap_stream *stream, bool all, void (*change)(struct flowtap_stream *))
 {
-	struct group *group = stream->group;
-	struct stream *other;
+	struct flowtap_group *group = stream->group;
+	struct flowtap_stream *other;
 
 	mutex_lock(&group->lock);
 	if (all)
@@ -231,7 +233,7 @@ void group_each(struct stream *stream, bool all, void (*change)(struct stream *)
 }
 
 /* The thread, or one of its process's, may be on the stream's CPU. */
-static bool may_be_there(const struct stream *stream, struct task_struct *task, bool thread)
+static bool may_be_there(const struct flowtap_stream *stream, struct task_struct *task, bool thread)
 {
 	struct task_struct *other;
 	bool found = false;
@@ -248,9 +250,9 @@ static bool may_be_there(const struct stream *stream, struct task_struct *task, 
 	return found;
 }
 
-void group_reconsider(struct group *group, struct task_struct *task, bool thread)
+void group_reconsider(struct flowtap_group *group, struct task_struct *task, bool thread)
 {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	lockdep_assert_held(&group->lock);
 	list_for_each_entry(stream, &group->streams, group_link)
@@ -259,9 +261,9 @@ void group_reconsider(struct group *group, struct task_struct *task, bool thread
 }
 
 /* Readers of every stream must learn that nobody is left. */
-static void wake_if_ended(struct group *group)
+static void wake_if_ended(struct flowtap_group *group)
 {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	if (!group_ended(group))
 		return;
@@ -269,7 +271,8 @@ static void wake_if_ended(struct group *group)
 		output_wake(&stream->output);
 }
 
-bool group_evict(struct group *group, struct task_struct *task, const bool *asked, bool ended)
+bool group_evict(struct flowtap_group *group, struct task_struct *task, const bool *asked,
+		 bool ended)
 {
 	struct flowtap_member *member = unlink_member(group, task, asked, ended);
 
@@ -286,7 +289,7 @@ bool group_evict(struct group *group, struct task_struct *task, const bool *aske
 }
 
 /* A child has an event without being in the set. */
-static void disinherit(struct group *group, struct task_struct *child)
+static void disinherit(struct flowtap_group *group, struct task_struct *child)
 {
 	struct flowtap_event *event = NULL;
 	unsigned long flags;
@@ -305,7 +308,7 @@ static void disinherit(struct group *group, struct task_struct *child)
 void group_forked(struct task_struct *parent, struct task_struct *child)
 {
 	bool thread = same_thread_group(parent, child);
-	struct group *group;
+	struct flowtap_group *group;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(group, &groups, link) {
@@ -322,7 +325,7 @@ void group_forked(struct task_struct *parent, struct task_struct *child)
 }
 
 /* The current task goes: first nobody finds its member any more, then what is held is let go. */
-static void leave(struct group *group, struct task_struct *task, u32 cause)
+static void leave(struct flowtap_group *group, struct task_struct *task, u32 cause)
 {
 	struct flowtap_member *member = unlink_member(group, task, NULL, true);
 
@@ -336,7 +339,7 @@ static void leave(struct group *group, struct task_struct *task, u32 cause)
 	set_release(member);
 }
 
-int group_add_here(struct group *group, struct task_struct *task)
+int group_add_here(struct flowtap_group *group, struct task_struct *task)
 {
 	int added = group_insert(group, NULL, task, NULL, GFP_ATOMICALLY);
 
@@ -350,7 +353,7 @@ int group_add_here(struct group *group, struct task_struct *task)
 	return 0;
 }
 
-int group_remove_here(struct group *group, struct task_struct *task)
+int group_remove_here(struct flowtap_group *group, struct task_struct *task)
 {
 	struct flowtap_member *member;
 
@@ -369,7 +372,7 @@ int group_remove_here(struct group *group, struct task_struct *task)
 }
 
 /* perf takes all events off a task that becomes another user's, and may have let others count. */
-static void look_at_event(struct group *group, struct task_struct *task, bool enabled)
+static void look_at_event(struct flowtap_group *group, struct task_struct *task, bool enabled)
 {
 	struct flowtap_member *member;
 	struct flowtap_event *event;
@@ -390,7 +393,7 @@ static void look_at_event(struct group *group, struct task_struct *task, bool en
 void group_executes(struct task_struct *task)
 {
 	struct flowtap_member *member;
-	struct group *group;
+	struct flowtap_group *group;
 
 	if (thread_group_leader(task))
 		return;
@@ -406,8 +409,8 @@ void group_executes(struct task_struct *task)
 
 void group_executed(struct task_struct *task, bool secure)
 {
-	struct stream *stream;
-	struct group *group;
+	struct flowtap_stream *stream;
+	struct flowtap_group *group;
 	bool enables;
 
 	rcu_read_lock();
@@ -432,7 +435,7 @@ void group_executed(struct task_struct *task, bool secure)
 
 void group_exited(struct task_struct *task)
 {
-	struct group *group;
+	struct flowtap_group *group;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(group, &groups, link)

@@ -14,13 +14,13 @@
 
 #include "set.h"
 
-struct stream;
+struct flowtap_stream;
 struct task_struct;
 
 /**
- * struct group - streams and their set
+ * struct flowtap_group - streams and their set
  */
-struct group {
+struct flowtap_group {
 	/** @references: of streams. */
 	refcount_t references;
 	/** @link: in the list of all groups, RCU. */
@@ -64,7 +64,7 @@ struct group {
  * Context: any.
  * Return: they are.
  */
-static inline bool group_excludes(const struct group *group)
+static inline bool group_excludes(const struct flowtap_group *group)
 {
 	return group->configure.flags & FLOWTAP_EXCLUDE;
 }
@@ -76,7 +76,7 @@ static inline bool group_excludes(const struct group *group)
  * Context: any.
  * Return: they have.
  */
-static inline bool group_counts(const struct group *group)
+static inline bool group_counts(const struct flowtap_group *group)
 {
 	return group->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW && !group_excludes(group);
 }
@@ -88,7 +88,7 @@ static inline bool group_counts(const struct group *group)
  * Context: any.
  * Return: there has been a member and there is none; false with FLOWTAP_ENDLESS and CPU-wide.
  */
-static inline bool group_ended(const struct group *group)
+static inline bool group_ended(const struct flowtap_group *group)
 {
 	if (group->configure.flags & (FLOWTAP_ENDLESS | FLOWTAP_CPU_WIDE))
 		return false;
@@ -104,7 +104,8 @@ static inline bool group_ended(const struct group *group)
  * Context: process context, may sleep.
  * Return: the group, with one reference; ERR_PTR(-errno) of set_init().
  */
-struct group *group_new(const struct flowtap_configure *configure, u32 depth, work_func_t work);
+struct flowtap_group *group_new(const struct flowtap_configure *configure, u32 depth,
+				work_func_t work);
 
 /**
  * group_get() - take another reference, for a stream
@@ -112,7 +113,7 @@ struct group *group_new(const struct flowtap_configure *configure, u32 depth, wo
  *
  * Context: any.
  */
-void group_get(struct group *group);
+void group_get(struct flowtap_group *group);
 
 /**
  * group_put() - drop a reference
@@ -121,7 +122,7 @@ void group_get(struct group *group);
  * Context: process context.
  * Return: true: nobody has it any more, and group_free() is to follow, a grace period later.
  */
-bool group_put(struct group *group);
+bool group_put(struct flowtap_group *group);
 
 /**
  * group_free() - free a group, its set and its events
@@ -129,7 +130,7 @@ bool group_put(struct group *group);
  *
  * Context: may sleep.
  */
-void group_free(struct group *group);
+void group_free(struct flowtap_group *group);
 
 /* --- What a group is asked to do. --- */
 
@@ -143,7 +144,7 @@ void group_free(struct group *group);
  *
  * Context: may sleep; takes group->lock.
  */
-void group_each(struct stream *stream, bool all, void (*change)(struct stream *));
+void group_each(struct flowtap_stream *stream, bool all, void (*change)(struct flowtap_stream *));
 
 /**
  * group_enable() - enable a stream, if it is not
@@ -151,7 +152,7 @@ void group_each(struct stream *stream, bool all, void (*change)(struct stream *)
  *
  * Context: group_each(): group->lock.
  */
-void group_enable(struct stream *stream);
+void group_enable(struct flowtap_stream *stream);
 
 /**
  * group_disable() - disable a stream, and have it write what it still has to
@@ -159,7 +160,7 @@ void group_enable(struct stream *stream);
  *
  * Context: group_each(): group->lock.
  */
-void group_disable(struct stream *stream);
+void group_disable(struct flowtap_stream *stream);
 
 /* --- members.c --- */
 
@@ -174,7 +175,7 @@ void group_disable(struct stream *stream);
  * rights_over(); -EINVAL: a kernel thread, or the group has no set of tasks; -ENOSPC: a limit;
  * -EINTR: a fatal signal; -ENOMEM; -errno of perf.
  */
-int group_add(struct group *group, u32 pid, bool thread);
+int group_add(struct flowtap_group *group, u32 pid, bool thread);
 
 /**
  * group_remove() - remove a process, with its threads, or one thread from a set
@@ -185,7 +186,7 @@ int group_add(struct group *group, u32 pid, bool thread);
  * Context: process context, may sleep; takes group->lock.
  * Return: the number of threads that were removed; -ESRCH: no such member; -EINVAL.
  */
-int group_remove(struct group *group, u32 pid, bool thread);
+int group_remove(struct flowtap_group *group, u32 pid, bool thread);
 
 /**
  * group_serve() - serve the requests of a group, make its events and release them
@@ -205,7 +206,7 @@ void group_serve(struct work_struct *work);
  * Context: preemption disabled, under RCU.
  * Return: 0; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC.
  */
-int group_change(struct group *group, struct task_struct *task, bool add);
+int group_change(struct flowtap_group *group, struct task_struct *task, bool add);
 
 /* --- For members.c and request.c. --- */
 
@@ -221,7 +222,7 @@ int group_change(struct group *group, struct task_struct *task, bool add);
  * Return: 1: added; 0: there already, or not followed; -ECANCELED: not asked for any more; -ENOMEM;
  * -ENOSPC.
  */
-int group_insert(struct group *group, struct task_struct *parent, struct task_struct *task,
+int group_insert(struct flowtap_group *group, struct task_struct *parent, struct task_struct *task,
 		   const bool *asked, gfp_t gfp);
 
 /**
@@ -234,7 +235,8 @@ int group_insert(struct group *group, struct task_struct *parent, struct task_st
  * Context: group->lock; interrupts on.
  * Return: false: it was not there, or is to be.
  */
-bool group_evict(struct group *group, struct task_struct *task, const bool *asked, bool ended);
+bool group_evict(struct flowtap_group *group, struct task_struct *task, const bool *asked,
+		 bool ended);
 
 /**
  * group_reconsider() - have the CPUs where a task can run look who runs
@@ -244,7 +246,7 @@ bool group_evict(struct group *group, struct task_struct *task, const bool *aske
  *
  * Context: group->lock; interrupts on.
  */
-void group_reconsider(struct group *group, struct task_struct *task, bool thread);
+void group_reconsider(struct flowtap_group *group, struct task_struct *task, bool thread);
 
 /**
  * group_add_here() - add a task from a hook; nobody's rights are asked for
@@ -254,7 +256,7 @@ void group_reconsider(struct group *group, struct task_struct *task, bool thread
  * Context: atomic, interrupts on, under RCU.
  * Return: 0; -ENOMEM; -ENOSPC.
  */
-int group_add_here(struct group *group, struct task_struct *task);
+int group_add_here(struct flowtap_group *group, struct task_struct *task);
 
 /**
  * group_remove_here() - remove a task from a hook
@@ -264,7 +266,7 @@ int group_add_here(struct group *group, struct task_struct *task);
  * Context: atomic, interrupts on, under RCU.
  * Return: 0.
  */
-int group_remove_here(struct group *group, struct task_struct *task);
+int group_remove_here(struct flowtap_group *group, struct task_struct *task);
 
 /**
  * group_work() - have the group's worker look: requests and events
@@ -272,7 +274,7 @@ int group_remove_here(struct group *group, struct task_struct *task);
  *
  * Context: atomic, under RCU.
  */
-void group_work(struct group *group);
+void group_work(struct flowtap_group *group);
 
 /**
  * group_key() - give a set the key by which BPF programs name it
@@ -282,7 +284,7 @@ void group_work(struct group *group);
  * Context: process context.
  * Return: 0; -EPERM: the caller, or the group, lacks CAP_SYS_PTRACE.
  */
-int group_key(struct group *group, u64 *key);
+int group_key(struct flowtap_group *group, u64 *key);
 
 /**
  * group_drop_key() - take the key away: nobody finds the set by it any more
@@ -290,7 +292,7 @@ int group_key(struct group *group, u64 *key);
  *
  * Context: any.
  */
-void group_drop_key(struct group *group);
+void group_drop_key(struct flowtap_group *group);
 
 /**
  * group_by_key() - find the group whose set has a key
@@ -299,7 +301,7 @@ void group_drop_key(struct group *group);
  * Context: RCU.
  * Return: the group, for as long as RCU is held; NULL: none has it.
  */
-struct group *group_by_key(u64 key);
+struct flowtap_group *group_by_key(u64 key);
 
 /* --- From the tracepoints, for every set. --- */
 

@@ -19,7 +19,7 @@
 
 struct flowtap_cpu {
 	struct list_head streams;	/* changed under cpus_lock, read under RCU */
-	struct stream *holder;		/* belongs to the CPU, interrupts off */
+	struct flowtap_stream *holder;		/* belongs to the CPU, interrupts off */
 	struct flowtap_member *member;	/* the current task's, in the holder's set */
 	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
 	bool asleep;			/* on the way into a state that may lose registers */
@@ -34,7 +34,7 @@ static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch shows. */
-static bool missed_some(const struct stream *stream, const struct flowtap_member *member,
+static bool missed_some(const struct flowtap_stream *stream, const struct flowtap_member *member,
 			bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
@@ -44,7 +44,7 @@ static bool missed_some(const struct stream *stream, const struct flowtap_member
 }
 
 /* Samples under another number are a sequence of their own: nothing goes on from the one before. */
-static void note_number(const struct stream *stream, struct flowtap_member *member)
+static void note_number(const struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream_is_wide(stream) || stream->source->collector || !set_member_renamed(member))
 		return;
@@ -53,8 +53,8 @@ static void note_number(const struct stream *stream, struct flowtap_member *memb
 	member->since = ktime_get_raw_fast_ns();
 }
 
-static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member,
-		 bool running)
+static void hold(struct flowtap_cpu *cpu, struct flowtap_stream *stream,
+		 struct flowtap_member *member, bool running)
 {
 	u32 disables = READ_ONCE(stream->group->disables);
 
@@ -86,7 +86,7 @@ static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_
 }
 
 /* What is left of the interval is for the next time: time slices may be shorter than it. */
-static void stop_timer(struct stream *stream)
+static void stop_timer(struct flowtap_stream *stream)
 {
 	s64 left = ktime_to_ns(hrtimer_get_expires(&stream->timer)) - ktime_get_mono_fast_ns();
 
@@ -98,7 +98,7 @@ static void stop_timer(struct stream *stream)
  * With S the buffer ends within this module, and what comes after the next start begins there:
  * put together they would look like one way.
  */
-static bool flushes(const struct stream *stream)
+static bool flushes(const struct flowtap_stream *stream)
 {
 	return stream->triggers & FLOWTAP_TRIGGER_SWITCH || stream_is_wide(stream) ||
 	       stream->recording.modes & FLOWTAP_MODE_KERNEL;
@@ -113,7 +113,7 @@ enum leaving {
 /* Entries become a sample, are kept, or are lost by this cause. */
 static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 {
-	struct stream *stream = cpu->holder;
+	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
 	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
 	bool keep = leaving == LEAVING_FOR_NOW && member->capacity &&
@@ -135,7 +135,7 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 /* Nobody holds the source then. cause: of the loss, if something is dropped. */
 static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 {
-	struct stream *stream = cpu->holder;
+	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
 
 	if (!stream->source->collector) {
@@ -167,20 +167,20 @@ static void resume_holder(const struct flowtap_cpu *cpu)
 }
 
 /* Under RCU. Only of a CPU-wide stream. */
-static bool excludes(const struct stream *stream, const struct task_struct *task)
+static bool excludes(const struct flowtap_stream *stream, const struct task_struct *task)
 {
 	return group_excludes(stream->group) && set_find(&stream->group->set, task);
 }
 
 /* Once, until something is recorded again. */
-static void add_excluded(struct stream *stream)
+static void add_excluded(struct flowtap_stream *stream)
 {
 	if (!(stream->everyone.loss & 1U << FLOWTAP_CAUSE_EXCLUDED))
 		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_EXCLUDED);
 }
 
 /* NULL: it is not to be recorded. */
-static struct flowtap_member *member_of(struct stream *stream, struct task_struct *task)
+static struct flowtap_member *member_of(struct flowtap_stream *stream, struct task_struct *task)
 {
 	if (!stream_is_wide(stream))
 		return set_find(&stream->group->set, task);
@@ -198,7 +198,7 @@ static struct flowtap_member *member_of(struct stream *stream, struct task_struc
  */
 static void claim(struct flowtap_cpu *cpu, struct task_struct *task, bool running)
 {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 	struct flowtap_member *member;
 
 	if (!cpu->sources || cpu->asleep)
@@ -234,7 +234,7 @@ static void claim_for_current(struct flowtap_cpu *cpu)
  * A CPU-wide stream that was disabled while its CPU went from task to task: the interrupt that ends
  * it is on its way, and finds no holder.
  */
-static noinline void add_disabled(struct stream *stream)
+static noinline void add_disabled(struct flowtap_stream *stream)
 {
 	if (stream_is_wide(stream) && !READ_ONCE(stream->enabled))
 		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_DISABLED);
@@ -243,7 +243,7 @@ static noinline void add_disabled(struct stream *stream)
 void holder_switch(struct task_struct *previous, struct task_struct *next)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *before = cpu->holder;
+	struct flowtap_stream *before = cpu->holder;
 
 	if (before)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
@@ -262,7 +262,7 @@ static u32 write_now(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
 }
 
 /* An overflow may come late, when the program has left the modes that are recorded. */
-static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *regs)
+static bool skidded(const struct flowtap_stream *stream, u32 trigger, struct pt_regs *regs)
 {
 	if (trigger != FLOWTAP_TRIGGER_OVERFLOW)
 		return false;
@@ -270,10 +270,10 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 		 (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
-void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs)
+void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_regs *regs)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream = cpu->holder;
+	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member;
 
 	if (!stream)
@@ -301,10 +301,10 @@ void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *re
 	rcu_read_unlock();
 }
 
-void holder_throttled(struct group *group)
+void holder_throttled(struct flowtap_group *group)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream = cpu->holder;
+	struct flowtap_stream *stream = cpu->holder;
 
 	if (!stream || stream->group != group)
 		return;
@@ -317,7 +317,7 @@ void holder_throttled(struct group *group)
 void notrace holder_interrupt_done(void *data, int irq, struct irqaction *action, int result)
 {
 	long stopping = (long)data;
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	if (stopping && irq != stopping)
 		return;
@@ -330,7 +330,7 @@ void notrace holder_interrupt_done(void *data, int irq, struct irqaction *action
 static void full(void)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream = cpu->holder;
+	struct flowtap_stream *stream = cpu->holder;
 
 	if (!stream || !stream->source->collector)
 		return;
@@ -338,7 +338,7 @@ static void full(void)
 	resume_holder(cpu);
 }
 
-void holder_tick(struct stream *stream)
+void holder_tick(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -349,7 +349,7 @@ void holder_tick(struct stream *stream)
 }
 
 /* GAP records for what no sample and no AUX record will have any more. */
-static void write_last_gaps(struct group *group, struct flowtap_member *member, u32 cause)
+static void write_last_gaps(struct flowtap_group *group, struct flowtap_member *member, u32 cause)
 {
 	u32 known = member->gaps_written | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED;
 	u32 causes = member->loss & ~known;
@@ -375,7 +375,7 @@ static void stay_here(void)
 	WARN_ON_ONCE(preemptible());
 }
 
-void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
+void holder_task_gone(struct flowtap_group *group, struct flowtap_member *member, u32 cause)
 {
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
@@ -392,7 +392,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 	write_last_gaps(group, member, cause);
 }
 
-void holder_task_evicted(struct group *group, struct flowtap_member *member)
+void holder_task_evicted(struct flowtap_group *group, struct flowtap_member *member)
 {
 	if (member->nr)
 		member->loss |= 1U << FLOWTAP_CAUSE_DISABLED;
@@ -401,7 +401,7 @@ void holder_task_evicted(struct group *group, struct flowtap_member *member)
 		write_last_gaps(group, member, FLOWTAP_CAUSE_DISABLED);
 }
 
-void holder_member_renames(struct group *group, struct flowtap_member *member)
+void holder_member_renames(struct flowtap_group *group, struct flowtap_member *member)
 {
 	unsigned long flags;
 
@@ -455,9 +455,10 @@ void holder_executed(void)
 }
 
 /* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
-static struct stream *wide_of(struct flowtap_cpu *cpu)
+static struct flowtap_stream *wide_of(struct flowtap_cpu *cpu)
 {
-	struct stream *first = list_first_or_null_rcu(&cpu->streams, struct stream, cpu_link);
+	struct flowtap_stream *first = list_first_or_null_rcu(&cpu->streams,
+								struct flowtap_stream, cpu_link);
 
 	return first && stream_is_wide(first) ? first : NULL;
 }
@@ -468,7 +469,7 @@ static struct stream *wide_of(struct flowtap_cpu *cpu)
  */
 static void enforce_wide_stream(struct flowtap_cpu *cpu)
 {
-	struct stream *wide;
+	struct flowtap_stream *wide;
 	bool wanted;
 
 	rcu_read_lock();
@@ -497,7 +498,7 @@ void holder_task_here(void)
 }
 
 /* Interrupts off, and nobody else writes the ring. */
-static void write_rest(struct stream *stream)
+static void write_rest(struct flowtap_stream *stream)
 {
 	if (READ_ONCE(stream->enabled))
 		return;
@@ -505,7 +506,7 @@ static void write_rest(struct stream *stream)
 	ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
 }
 
-void holder_reconsider(struct stream *stream)
+void holder_reconsider(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -519,7 +520,7 @@ void holder_reconsider(struct stream *stream)
 	claim_for_current(cpu);
 }
 
-void holder_write_rest(struct stream *stream)
+void holder_write_rest(struct flowtap_stream *stream)
 {
 	unsigned long flags;
 
@@ -528,12 +529,12 @@ void holder_write_rest(struct stream *stream)
 	local_irq_restore(flags);
 }
 
-bool holder_is(const struct stream *stream)
+bool holder_is(const struct flowtap_stream *stream)
 {
 	return READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream;
 }
 
-u32 holder_snapshot(struct stream *stream)
+u32 holder_snapshot(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	u32 entries;
@@ -545,7 +546,7 @@ u32 holder_snapshot(struct stream *stream)
 	return entries;
 }
 
-int holder_attach(struct stream *stream)
+int holder_attach(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
 	int error = 0;
@@ -561,7 +562,7 @@ int holder_attach(struct stream *stream)
 	return error;
 }
 
-void holder_let_go(struct stream *stream)
+void holder_let_go(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -570,7 +571,7 @@ void holder_let_go(struct stream *stream)
 	claim_for_current(cpu);
 }
 
-void holder_detach(struct stream *stream)
+void holder_detach(struct flowtap_stream *stream)
 {
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
@@ -578,7 +579,7 @@ void holder_detach(struct stream *stream)
 }
 
 /* No user program runs on a CPU that is on its way: what was recorded until then is written. */
-static bool loses_offline(const struct stream *stream)
+static bool loses_offline(const struct flowtap_stream *stream)
 {
 	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
@@ -586,7 +587,7 @@ static bool loses_offline(const struct stream *stream)
 static void on_cpu_online(u64 sources)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	cpu->sources = sources;
 	cpu->asleep = false;
@@ -631,7 +632,7 @@ static void on_pm_exit(void)
 	}
 }
 
-const struct source_user holder_source_user = {
+const struct flowtap_source_user holder_source_user = {
 	.cpu_online = on_cpu_online,
 	.cpu_offline = on_cpu_offline,
 	.pm_enter = on_pm_enter,
@@ -642,7 +643,7 @@ const struct source_user holder_source_user = {
 void holder_query(u32 cpu, struct flowtap_query *query)
 {
 	struct flowtap_cpu *state = &per_cpu(cpus, cpu);
-	struct stream *stream;
+	struct flowtap_stream *stream;
 
 	rcu_read_lock();
 	stream = wide_of(state) ?: READ_ONCE(state->holder);

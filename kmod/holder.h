@@ -13,14 +13,14 @@ struct irqaction;
 
 struct flowtap_member;
 struct flowtap_query;
-struct source_user;
-struct group;
+struct flowtap_source_user;
+struct flowtap_group;
 struct pt_regs;
-struct stream;
+struct flowtap_stream;
 struct task_struct;
 
 /* What happens to a CPU, for source_init(). */
-extern const struct source_user holder_source_user;
+extern const struct flowtap_source_user holder_source_user;
 
 /**
  * holder_init() - allocate what each CPU needs
@@ -44,7 +44,7 @@ void holder_exit(void);
  * Context: may sleep.
  * Return: 0; -EBUSY: a second CPU-wide stream.
  */
-int holder_attach(struct stream *stream);
+int holder_attach(struct flowtap_stream *stream);
 
 /**
  * holder_detach() - take a stream out of its CPU's list
@@ -55,7 +55,7 @@ int holder_attach(struct stream *stream);
  *
  * Context: may sleep.
  */
-void holder_detach(struct stream *stream);
+void holder_detach(struct flowtap_stream *stream);
 
 /**
  * holder_is() - whether a stream holds its CPU's source
@@ -64,7 +64,7 @@ void holder_detach(struct stream *stream);
  * Context: any, any CPU.
  * Return: it does, at this moment.
  */
-bool holder_is(const struct stream *stream);
+bool holder_is(const struct flowtap_stream *stream);
 
 /**
  * holder_query() - name the stream that holds a CPU's source, for QUERY
@@ -82,7 +82,7 @@ void holder_query(u32 cpu, struct flowtap_query *query);
  *
  * Context: process context; the CPU stays offline (cpus_read_lock()).
  */
-void holder_write_rest(struct stream *stream);
+void holder_write_rest(struct flowtap_stream *stream);
 
 /**
  * holder_task_evicted() - a set traces somebody else no more
@@ -93,7 +93,7 @@ void holder_write_rest(struct stream *stream);
  *
  * Context: process context, RCU.
  */
-void holder_task_evicted(struct group *group, struct flowtap_member *member);
+void holder_task_evicted(struct flowtap_group *group, struct flowtap_member *member);
 
 /* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
 
@@ -106,7 +106,7 @@ void holder_task_evicted(struct group *group, struct flowtap_member *member);
  *
  * Context: this CPU, interrupts off.
  */
-void holder_reconsider(struct stream *stream);
+void holder_reconsider(struct flowtap_stream *stream);
 
 /**
  * holder_snapshot() - take a sample, or an AUX record, if the stream holds the source
@@ -115,7 +115,7 @@ void holder_reconsider(struct stream *stream);
  * Context: this CPU, in an interrupt.
  * Return: entries of the sample, bytes of the AUX record; 0 also where there is none.
  */
-u32 holder_snapshot(struct stream *stream);
+u32 holder_snapshot(struct flowtap_stream *stream);
 
 /**
  * holder_let_go() - take the source from a stream that holds it
@@ -123,7 +123,7 @@ u32 holder_snapshot(struct stream *stream);
  *
  * Context: this CPU, interrupts off.
  */
-void holder_let_go(struct stream *stream);
+void holder_let_go(struct flowtap_stream *stream);
 
 /**
  * holder_trigger() - an event has overflowed, or a timer has expired: take a sample
@@ -133,7 +133,7 @@ void holder_let_go(struct stream *stream);
  *
  * Context: this CPU, interrupts off, not in an NMI.
  */
-void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs);
+void holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_regs *regs);
 
 /**
  * holder_throttled() - perf stops the event of the current task for a while: write a GAP record
@@ -141,7 +141,7 @@ void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs);
  *
  * Context: this CPU, interrupts off.
  */
-void holder_throttled(struct group *group);
+void holder_throttled(struct flowtap_group *group);
 
 /**
  * holder_tick() - the tick of a stream with an AUX area: see piece_tick()
@@ -149,7 +149,7 @@ void holder_throttled(struct group *group);
  *
  * Context: this CPU, interrupts off.
  */
-void holder_tick(struct stream *stream);
+void holder_tick(struct flowtap_stream *stream);
 
 /**
  * holder_interrupt_done() - an interrupt handler is done: a source that it stopped goes on
@@ -184,7 +184,7 @@ void holder_switch(struct task_struct *previous, struct task_struct *next);
  *
  * Context: this CPU, preemption disabled, interrupts on, RCU.
  */
-void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause);
+void holder_task_gone(struct flowtap_group *group, struct flowtap_member *member, u32 cause);
 
 /**
  * holder_member_renames() - the current task is about to get another number
@@ -195,7 +195,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
  *
  * Context: this CPU, preemption disabled, interrupts on, RCU.
  */
-void holder_member_renames(struct group *group, struct flowtap_member *member);
+void holder_member_renames(struct flowtap_group *group, struct flowtap_member *member);
 
 /**
  * holder_renames() - the same for a CPU-wide stream of entries

@@ -15,7 +15,7 @@
 #include "rights.h"
 
 /* 1, 0 (there already, or has ended) or -errno. */
-static int add_one(struct group *group, struct task_struct *task, const bool *asked)
+static int add_one(struct flowtap_group *group, struct task_struct *task, const bool *asked)
 {
 	bool ended;
 	int added;
@@ -43,7 +43,7 @@ static int add_one(struct group *group, struct task_struct *task, const bool *as
 
 #define AT_ONCE 64
 
-static bool has_member(struct group *group, const struct task_struct *thread)
+static bool has_member(struct flowtap_group *group, const struct task_struct *thread)
 {
 	return set_find(&group->set, thread);
 }
@@ -53,7 +53,7 @@ static bool has_member(struct group *group, const struct task_struct *thread)
  * or referenced, is where the last look ended: it goes on there if that lives, else from the
  * beginning. Newer threads are after older ones.
  */
-static u32 next_threads(struct group *group, struct task_struct *leader, bool entered,
+static u32 next_threads(struct flowtap_group *group, struct task_struct *leader, bool entered,
 			struct task_struct **last, struct task_struct *found[AT_ONCE])
 {
 	struct task_struct *thread;
@@ -79,7 +79,8 @@ static u32 next_threads(struct group *group, struct task_struct *leader, bool en
 }
 
 /* New threads of those already added come in by the fork hook: this ends. *added: how many. */
-static int add_process(struct group *group, struct task_struct *leader, const bool *asked, int *added)
+static int add_process(struct flowtap_group *group, struct task_struct *leader, const bool *asked,
+		       int *added)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
 	int error = 0;
@@ -102,7 +103,7 @@ static int add_process(struct group *group, struct task_struct *leader, const bo
 }
 
 /* The thread, or a living one of the process's, is in the set. */
-static bool is_there(struct group *group, struct task_struct *task, bool thread)
+static bool is_there(struct flowtap_group *group, struct task_struct *task, bool thread)
 {
 	struct task_struct *other;
 	bool there;
@@ -127,7 +128,8 @@ static struct task_struct *find_task(u32 number, bool thread)
 	return task;
 }
 
-static int add_found(struct group *group, struct task_struct *task, bool thread, const bool *asked)
+static int add_found(struct flowtap_group *group, struct task_struct *task, bool thread,
+		     const bool *asked)
 {
 	int result, added = 0;
 
@@ -153,7 +155,7 @@ unlock:
 }
 
 /* By a caller: there may be room when the sets that he has closed are gone. */
-static int add_if_charged(struct group *group, struct task_struct *task, bool thread,
+static int add_if_charged(struct flowtap_group *group, struct task_struct *task, bool thread,
 			  const bool *asked)
 {
 	if (!group->set.unlimited &&
@@ -162,7 +164,8 @@ static int add_if_charged(struct group *group, struct task_struct *task, bool th
 	return add_found(group, task, thread, asked);
 }
 
-static int remove_process(struct group *group, struct task_struct *leader, const bool *asked)
+static int remove_process(struct flowtap_group *group, struct task_struct *leader,
+			  const bool *asked)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
 	int removed = 0;
@@ -181,7 +184,7 @@ static int remove_process(struct group *group, struct task_struct *leader, const
 	return removed;
 }
 
-static int remove_found(struct group *group, struct task_struct *task, bool thread,
+static int remove_found(struct flowtap_group *group, struct task_struct *task, bool thread,
 			const bool *asked)
 {
 	int removed;
@@ -194,8 +197,8 @@ static int remove_found(struct group *group, struct task_struct *task, bool thre
 	return removed ?: -ESRCH;
 }
 
-static int change(struct group *group, u32 pid, bool thread,
-		  int (*found)(struct group *group, struct task_struct *task, bool thread,
+static int change(struct flowtap_group *group, u32 pid, bool thread,
+		  int (*found)(struct flowtap_group *group, struct task_struct *task, bool thread,
 			       const bool *asked))
 {
 	struct task_struct *task;
@@ -211,12 +214,12 @@ static int change(struct group *group, u32 pid, bool thread,
 	return result;
 }
 
-int group_add(struct group *group, u32 pid, bool thread)
+int group_add(struct flowtap_group *group, u32 pid, bool thread)
 {
 	return change(group, pid, thread, add_if_charged);
 }
 
-int group_remove(struct group *group, u32 pid, bool thread)
+int group_remove(struct flowtap_group *group, u32 pid, bool thread)
 {
 	return change(group, pid, thread, remove_found);
 }
@@ -226,7 +229,8 @@ int group_remove(struct group *group, u32 pid, bool thread)
  * nothing is done any more. Nobody waits for the answer: a GAP record tells of a task that cannot be
  * traced, or left out.
  */
-static void serve(struct group *group, struct task_struct *task, bool add, const bool *asked)
+static void serve(struct flowtap_group *group, struct task_struct *task, bool add,
+		  const bool *asked)
 {
 	int error = add ? add_found(group, task, false, asked) :
 			  remove_found(group, task, false, asked);
@@ -241,7 +245,7 @@ static void serve(struct group *group, struct task_struct *task, bool add, const
 
 void group_serve(struct work_struct *work)
 {
-	struct group *group = container_of(work, struct group, work);
+	struct flowtap_group *group = container_of(work, struct flowtap_group, work);
 
 	request_serve(group, serve);
 	mutex_lock(&group->lock);
@@ -259,7 +263,7 @@ static bool is_own_new(struct task_struct *task)
 	       (rcu_access_pointer(task->real_parent) == current || same_thread_group(task, current));
 }
 
-int group_change(struct group *group, struct task_struct *task, bool add)
+int group_change(struct flowtap_group *group, struct task_struct *task, bool add)
 {
 	int error;
 

@@ -15,7 +15,7 @@
 
 static void wake(struct irq_work *work)
 {
-	struct output *output = container_of(work, struct output, wake);
+	struct flowtap_output *output = container_of(work, struct flowtap_output, wake);
 
 	output->stats.wakeups++;
 	wake_up_interruptible(&output->wait);
@@ -23,7 +23,7 @@ static void wake(struct irq_work *work)
 
 static enum hrtimer_restart flush(struct hrtimer *timer)
 {
-	struct output *output = container_of(timer, struct output, flush);
+	struct flowtap_output *output = container_of(timer, struct flowtap_output, flush);
 
 	if (ring_waiting(&output->ring)) {
 		WRITE_ONCE(output->flushed, true);
@@ -32,7 +32,7 @@ static enum hrtimer_restart flush(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-void output_init(struct output *output, const struct flowtap_configure *configure)
+void output_init(struct flowtap_output *output, const struct flowtap_configure *configure)
 {
 	output->cpu = configure->cpu;
 	output->misc = configure->flags & FLOWTAP_CPU_WIDE ? FLOWTAP_MISC_CPU_WIDE : 0;
@@ -52,13 +52,13 @@ unsigned long output_pages(const struct flowtap_configure *configure)
 	       (configure->aux_pages ? AUX_SPARE_PAGES : 0);
 }
 
-int output_allocate(struct output *output, const struct flowtap_configure *configure)
+int output_allocate(struct flowtap_output *output, const struct flowtap_configure *configure)
 {
 	return ring_init(&output->ring, configure->ring_pages, configure) ?:
 	       aux_init(&output->aux, &output->ring, configure);
 }
 
-void output_free(struct output *output)
+void output_free(struct flowtap_output *output)
 {
 	hrtimer_cancel(&output->flush);
 	irq_work_sync(&output->wake);
@@ -67,7 +67,7 @@ void output_free(struct output *output)
 	ring_free(&output->ring);
 }
 
-void output_stats(const struct output *output, struct flowtap_stats *stats)
+void output_stats(const struct flowtap_output *output, struct flowtap_stats *stats)
 {
 	*stats = output->stats;
 	stats->records = output->ring.records;
@@ -77,13 +77,13 @@ void output_stats(const struct output *output, struct flowtap_stats *stats)
 	stats->high_water = output->ring.high_water;
 }
 
-static bool aux_is_due(const struct output *output)
+static bool aux_is_due(const struct flowtap_output *output)
 {
 	return output->aux.bytes && aux_waiting(&output->aux) >= output->aux.watermark;
 }
 
 /* A flight recorder is read when it has stopped, or without being asked to. */
-static bool is_due(const struct output *output, bool quiet)
+static bool is_due(const struct flowtap_output *output, bool quiet)
 {
 	u64 waiting = ring_waiting(&output->ring);
 
@@ -93,17 +93,17 @@ static bool is_due(const struct output *output, bool quiet)
 	       (waiting && (quiet || READ_ONCE(output->flushed)));
 }
 
-__poll_t output_poll(const struct output *output, bool quiet)
+__poll_t output_poll(const struct flowtap_output *output, bool quiet)
 {
 	return is_due(output, quiet) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-void output_wake(struct output *output)
+void output_wake(struct flowtap_output *output)
 {
 	irq_work_queue(&output->wake);
 }
 
-struct flowtap_thread output_thread(const struct output *output, struct task_struct *task)
+struct flowtap_thread output_thread(const struct flowtap_output *output, struct task_struct *task)
 {
 	return (struct flowtap_thread){
 		.pid = __task_pid_nr_ns(task, PIDTYPE_TGID, output->namespace),
@@ -111,7 +111,7 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
 	};
 }
 
-void output_waits(struct output *output, u64 before, u64 after)
+void output_waits(struct flowtap_output *output, u64 before, u64 after)
 {
 	if (!before)
 		WRITE_ONCE(output->flushed, false);
@@ -123,7 +123,7 @@ void output_waits(struct output *output, u64 before, u64 after)
 		timer_start_in(&output->flush, output->flush_ns);
 }
 
-bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
+bool output_write(struct flowtap_output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size)
 {
 	u64 before = ring_waiting(&output->ring);
@@ -134,8 +134,8 @@ bool output_write(struct output *output, u64 time, const void *head, u32 head_si
 	return written;
 }
 
-void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
-		      u64 size)
+void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
+		      u32 cause, u64 size)
 {
 	struct flowtap_record_gap gap = {
 		.header = {
@@ -156,7 +156,7 @@ void output_write_gap(struct output *output, struct flowtap_thread thread, u64 s
 	output_write(output, gap.time, &gap, sizeof(gap), NULL, 0);
 }
 
-void output_published(struct output *output)
+void output_published(struct flowtap_output *output)
 {
 	if (aux_is_due(output))
 		output_wake(output);

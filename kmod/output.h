@@ -18,13 +18,13 @@ struct pid_namespace;
 struct task_struct;
 
 /**
- * struct output - the ring, the AUX area and their reader
+ * struct flowtap_output - the ring, the AUX area and their reader
  */
-struct output {
+struct flowtap_output {
 	/** @ring: of the records. */
-	struct ring ring;
+	struct flowtap_ring_writer ring;
 	/** @aux: of a source with a collector. */
-	struct aux aux;
+	struct flowtap_aux aux;
 	/** @stats: what records are about: written by the CPU that writes them. */
 	struct flowtap_stats stats;
 	/** @namespace: the reader's. */
@@ -64,7 +64,7 @@ struct flowtap_thread {
  *
  * Context: process context.
  */
-void output_init(struct output *output, const struct flowtap_configure *configure);
+void output_init(struct flowtap_output *output, const struct flowtap_configure *configure);
 
 /**
  * output_allocate() - allocate the ring and the AUX area
@@ -74,7 +74,7 @@ void output_init(struct output *output, const struct flowtap_configure *configur
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int output_allocate(struct output *output, const struct flowtap_configure *configure);
+int output_allocate(struct flowtap_output *output, const struct flowtap_configure *configure);
 
 /**
  * output_free() - free all of it
@@ -82,7 +82,7 @@ int output_allocate(struct output *output, const struct flowtap_configure *confi
  *
  * Context: may sleep.
  */
-void output_free(struct output *output);
+void output_free(struct flowtap_output *output);
 
 /**
  * output_pages() - how much output_allocate() takes
@@ -101,7 +101,7 @@ unsigned long output_pages(const struct flowtap_configure *configure);
  * Context: any CPU.
  * Return: EPOLLIN | EPOLLRDNORM where there is enough to read; else 0.
  */
-__poll_t output_poll(const struct output *output, bool quiet);
+__poll_t output_poll(const struct flowtap_output *output, bool quiet);
 
 /**
  * output_stats() - fill the output's part of a STATS
@@ -110,7 +110,7 @@ __poll_t output_poll(const struct output *output, bool quiet);
  *
  * Context: any, any CPU.
  */
-void output_stats(const struct output *output, struct flowtap_stats *stats);
+void output_stats(const struct flowtap_output *output, struct flowtap_stats *stats);
 
 /**
  * output_wake() - have the reader look what there is
@@ -118,7 +118,7 @@ void output_stats(const struct output *output, struct flowtap_stats *stats);
  *
  * Context: atomic, any CPU, also under the scheduler's locks.
  */
-void output_wake(struct output *output);
+void output_wake(struct flowtap_output *output);
 
 /**
  * output_thread() - look up a task's numbers in the reader's namespace
@@ -128,7 +128,7 @@ void output_wake(struct output *output);
  * Context: any.
  * Return: the numbers; 0 where there are none.
  */
-struct flowtap_thread output_thread(const struct output *output, struct task_struct *task);
+struct flowtap_thread output_thread(const struct flowtap_output *output, struct task_struct *task);
 
 /**
  * output_write() - write a record, and wake whom it wakes: see ring_write()
@@ -142,7 +142,7 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
  * Context: the output's CPU, interrupts off.
  * Return: false: no room.
  */
-bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
+bool output_write(struct flowtap_output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
 
 /**
@@ -153,7 +153,7 @@ bool output_write(struct output *output, u64 time, const void *head, u32 head_si
  *
  * Context: the output's CPU, interrupts off.
  */
-void output_waits(struct output *output, u64 before, u64 after);
+void output_waits(struct flowtap_output *output, u64 before, u64 after);
 
 /**
  * output_reserve() - find room for a record, to be written without a copy: see ring_reserve()
@@ -163,7 +163,7 @@ void output_waits(struct output *output, u64 before, u64 after);
  * Context: the output's CPU, interrupts off.
  * Return: where the record goes; NULL: output_write() it is.
  */
-static inline void *output_reserve(struct output *output, u32 size)
+static inline void *output_reserve(struct flowtap_output *output, u32 size)
 {
 	return ring_reserve(&output->ring, size);
 }
@@ -175,7 +175,7 @@ static inline void *output_reserve(struct output *output, u32 size)
  *
  * Context: the output's CPU, interrupts off since output_reserve().
  */
-static inline void output_commit(struct output *output, u32 size)
+static inline void output_commit(struct flowtap_output *output, u32 size)
 {
 	u64 before = output->ring.waiting, after = before + size;
 
@@ -199,8 +199,8 @@ static inline void output_commit(struct output *output, u32 size)
  *
  * Context: the output's CPU, interrupts off.
  */
-void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
-		      u64 size);
+void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
+		      u32 cause, u64 size);
 
 /**
  * output_published() - wake the reader if enough bytes are in the AUX area
@@ -208,6 +208,6 @@ void output_write_gap(struct output *output, struct flowtap_thread thread, u64 s
  *
  * Context: the output's CPU, interrupts off.
  */
-void output_published(struct output *output);
+void output_published(struct flowtap_output *output);
 
 #endif /* FLOWTAP_KMOD_OUTPUT_H */

@@ -16,13 +16,13 @@
 
 #define RETRY_NS	(2 * NSEC_PER_MSEC)	/* when nothing could be collected */
 
-static bool strobes(const struct stream *stream)
+static bool strobes(const struct flowtap_stream *stream)
 {
 	return stream->recording.ete.strobe_off_ns;
 }
 
 /* The strobe goes by the clock, so that short time slices do not change its duty. */
-static bool rests(const struct stream *stream, u64 now, u64 *left)
+static bool rests(const struct flowtap_stream *stream, u64 now, u64 *left)
 {
 	const u64 on = stream->recording.ete.strobe_on_ns,
 		  period = on + stream->recording.ete.strobe_off_ns;
@@ -33,7 +33,7 @@ static bool rests(const struct stream *stream, u64 now, u64 *left)
 	return at >= on;
 }
 
-static void start_tick(struct stream *stream)
+static void start_tick(struct flowtap_stream *stream)
 {
 	u64 next = U64_MAX, left;
 
@@ -50,13 +50,13 @@ static void start_tick(struct stream *stream)
 }
 
 /* The counter of the trace's time stamps and our clock at one moment. */
-static u64 read_clocks(struct stream *stream, u64 *counter)
+static u64 read_clocks(struct flowtap_stream *stream, u64 *counter)
 {
 	*counter = stream->source->collector->counter();
 	return ktime_get_raw_fast_ns();
 }
 
-static void write_clock(struct stream *stream)
+static void write_clock(struct flowtap_stream *stream)
 {
 	struct flowtap_record_clock clock = {
 		.header = { .type = FLOWTAP_RECORD_CLOCK, .size = sizeof(clock) },
@@ -66,7 +66,7 @@ static void write_clock(struct stream *stream)
 	output_write(&stream->output, clock.time, &clock, sizeof(clock), NULL, 0);
 }
 
-static void write_start(struct stream *stream, const struct flowtap_member *member)
+static void write_start(struct flowtap_stream *stream, const struct flowtap_member *member)
 {
 	struct flowtap_thread thread = stream_name_task(stream, member->task);
 	struct flowtap_record_itrace_start start = {
@@ -79,7 +79,8 @@ static void write_start(struct stream *stream, const struct flowtap_member *memb
 	output_write(&stream->output, start.time, &start, sizeof(start), NULL, 0);
 }
 
-static void write_switch(struct stream *stream, const struct flowtap_member *member, u32 misc)
+static void write_switch(struct flowtap_stream *stream, const struct flowtap_member *member,
+			 u32 misc)
 {
 	struct flowtap_record_switch record = {
 		.header = { .type = FLOWTAP_RECORD_SWITCH, .misc = misc, .size = sizeof(record) },
@@ -99,9 +100,9 @@ static void write_switch(struct stream *stream, const struct flowtap_member *mem
  * From `since` on something is missing; one GAP record says so when it is over. What has no room
  * after a full buffer is the reader's fault all along, what has none after a fault is not.
  */
-static void emit_loss(struct stream *stream, u64 since, u32 cause, u64 bytes)
+static void emit_loss(struct flowtap_stream *stream, u64 since, u32 cause, u64 bytes)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 
 	if (!piece->lost_since || !piece->faulted)
 		piece->lost_cause = cause;
@@ -115,16 +116,16 @@ static void emit_loss(struct stream *stream, u64 since, u32 cause, u64 bytes)
 		piece->lost_bytes += bytes;
 }
 
-static bool gap_fits(struct stream *stream)
+static bool gap_fits(struct flowtap_stream *stream)
 {
 	return !stream->piece.lost_since ||
 	       ring_fits(&stream->output.ring, sizeof(struct flowtap_record_gap));
 }
 
 /* Where there is no room for a GAP record the next AUX record has the cause. */
-static void write_gap(struct stream *stream, struct flowtap_member *member)
+static void write_gap(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 
 	if (!piece->lost_since)
 		return;
@@ -138,8 +139,8 @@ static void write_gap(struct stream *stream, struct flowtap_member *member)
 }
 
 /* False: no record would name the bytes, and the next ones are to take their place. */
-static bool write_record(struct stream *stream, struct flowtap_member *member,
-			 const struct collected *collected)
+static bool write_record(struct flowtap_stream *stream, struct flowtap_member *member,
+			 const struct flowtap_collected *collected)
 {
 	const u64 area = stream->output.aux.size;
 	u64 skipped = collected->skipped;
@@ -199,7 +200,8 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 }
 
 /* No record names these. */
-static void emit_counted_loss(struct stream *stream, u64 since, const struct collected *collected)
+static void emit_counted_loss(struct flowtap_stream *stream, u64 since,
+			      const struct flowtap_collected *collected)
 {
 	stream->output.stats.lost_bytes += collected->size;
 	emit_loss(stream, since, FLOWTAP_CAUSE_RING_FULL,
@@ -207,10 +209,10 @@ static void emit_counted_loss(struct stream *stream, u64 since, const struct col
 }
 
 /* Ends the piece; how many bytes it has. stop: the trace unit is disabled as well. */
-static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
+static u64 cut(struct flowtap_stream *stream, struct flowtap_member *member, bool stop)
 {
-	struct piece *piece = &stream->piece;
-	struct collected collected = { 0 };
+	struct flowtap_piece *piece = &stream->piece;
+	struct flowtap_collected collected = { 0 };
 	bool written;
 	u64 size;
 
@@ -236,11 +238,11 @@ static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
 }
 
 /* What the spare pages took is lost; most often the task has not left the kernel: nothing came. */
-static void close_spare(struct stream *stream)
+static void close_spare(struct flowtap_stream *stream)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 	const u64 since = piece->spare_since;
-	struct collected collected = { 0 };
+	struct flowtap_collected collected = { 0 };
 
 	stream->source->collector->close(&stream->recording, true, &collected);
 	piece->spare_since = 0;
@@ -252,7 +254,7 @@ static void close_spare(struct stream *stream)
 }
 
 /* Ends what is going on; how many bytes became a record. stop: what comes next begins anew. */
-static u64 end(struct stream *stream, struct flowtap_member *member, bool stop)
+static u64 end(struct flowtap_stream *stream, struct flowtap_member *member, bool stop)
 {
 	if (stream->piece.since)
 		return cut(stream, member, stop);
@@ -266,9 +268,9 @@ static u64 end(struct stream *stream, struct flowtap_member *member, bool stop)
 /*
  * There is no room. Where it is known that an unknown amount is lost there is nothing to be seen.
  */
-static int open_spare(struct stream *stream)
+static int open_spare(struct flowtap_stream *stream)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 	int error;
 
 	if (piece->lost_since && piece->lost_bytes == FLOWTAP_UNKNOWN)
@@ -280,9 +282,9 @@ static int open_spare(struct stream *stream)
 }
 
 /* Collects from now on, or tries again later. */
-static void open(struct stream *stream, struct flowtap_member *member)
+static void open(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 	int error = -ENOSPC;
 
 	if (gap_fits(stream))
@@ -303,14 +305,14 @@ static void open(struct stream *stream, struct flowtap_member *member)
 }
 
 /* The unit goes on where nothing was lost, so that its stream does. */
-static void reopen(struct stream *stream, struct flowtap_member *member)
+static void reopen(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream->piece.lost_since)
 		stream->source->collector->reset(&stream->recording);
 	open(stream, member);
 }
 
-static void open_unless_resting(struct stream *stream, struct flowtap_member *member)
+static void open_unless_resting(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	u64 left;
 
@@ -328,9 +330,9 @@ static void open_unless_resting(struct stream *stream, struct flowtap_member *me
  * Whose the pieces are. A thread that executes becomes its process's first one, whose records have
  * a sequence of their own.
  */
-static void name_piece(struct stream *stream, struct flowtap_member *member)
+static void name_piece(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 
 	piece->thread = stream_name_task(stream, member->task);
 	if (!stream_is_wide(stream) && set_member_renamed(member)) {
@@ -340,7 +342,7 @@ static void name_piece(struct stream *stream, struct flowtap_member *member)
 }
 
 /* The task's first piece. */
-static void announce(struct stream *stream, struct flowtap_member *member)
+static void announce(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_START) || member->started)
 		return;
@@ -349,9 +351,9 @@ static void announce(struct stream *stream, struct flowtap_member *member)
 	write_start(stream, member);
 }
 
-void piece_begin(struct stream *stream, struct flowtap_member *member)
+void piece_begin(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	stream->piece = (struct piece){ 0 };
+	stream->piece = (struct flowtap_piece){ 0 };
 	name_piece(stream, member);
 	displace_end(stream, member);
 	announce(stream, member);
@@ -361,13 +363,13 @@ void piece_begin(struct stream *stream, struct flowtap_member *member)
 }
 
 /* What comes next is a stream of its own. */
-static void begin_anew(struct stream *stream, struct flowtap_member *member)
+static void begin_anew(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	end(stream, member, true);
 	open_unless_resting(stream, member);
 }
 
-void piece_executed(struct stream *stream, struct flowtap_member *member)
+void piece_executed(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	stream->source->pause(&stream->recording);
 	end(stream, member, true);
@@ -377,7 +379,7 @@ void piece_executed(struct stream *stream, struct flowtap_member *member)
 	start_tick(stream);
 }
 
-void piece_end(struct stream *stream, struct flowtap_member *member)
+void piece_end(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	stream->source->pause(&stream->recording);
 	end(stream, member, true);
@@ -386,7 +388,7 @@ void piece_end(struct stream *stream, struct flowtap_member *member)
 	hrtimer_try_to_cancel(&stream->tick);
 }
 
-u32 piece_write(struct stream *stream, struct flowtap_member *member)
+u32 piece_write(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	u64 size = 0;
 
@@ -400,9 +402,9 @@ u32 piece_write(struct stream *stream, struct flowtap_member *member)
 	return min_t(u64, size, U32_MAX);
 }
 
-void piece_interrupted(struct stream *stream, struct flowtap_member *member)
+void piece_interrupted(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 
 	stream->source->pause(&stream->recording);
 	if (!piece->since && !piece->spare_since)
@@ -417,9 +419,9 @@ void piece_interrupted(struct stream *stream, struct flowtap_member *member)
 	start_tick(stream);
 }
 
-void piece_tick(struct stream *stream, struct flowtap_member *member)
+void piece_tick(struct flowtap_stream *stream, struct flowtap_member *member)
 {
-	struct piece *piece = &stream->piece;
+	struct flowtap_piece *piece = &stream->piece;
 	u64 left;
 
 	stream->source->pause(&stream->recording);

@@ -10,12 +10,12 @@
 #include "output.h"
 
 struct flowtap_member;
-struct stream;
+struct flowtap_stream;
 
 /**
- * struct piece - the piece of a stream that holds the source
+ * struct flowtap_piece - the piece of a stream that holds the source
  */
-struct piece {
+struct flowtap_piece {
 	/** @since: when the piece began; 0: nothing is collected. */
 	u64 since;
 	/** @spare_since: there is no room: it is seen whether anything comes; 0: it is not. */
@@ -43,7 +43,7 @@ struct piece {
  *
  * Context: the stream's CPU, interrupts off.
  */
-void piece_begin(struct stream *stream, struct flowtap_member *member);
+void piece_begin(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * piece_end() - write the last record of a task that leaves, or is to be recorded no more
@@ -54,7 +54,7 @@ void piece_begin(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void piece_end(struct stream *stream, struct flowtap_member *member);
+void piece_end(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * piece_write() - write a record with what is there now, and go on collecting
@@ -64,7 +64,7 @@ void piece_end(struct stream *stream, struct flowtap_member *member);
  * Context: the stream's CPU, interrupts off.
  * Return: bytes that were collected, at most U32_MAX.
  */
-u32 piece_write(struct stream *stream, struct flowtap_member *member);
+u32 piece_write(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * piece_interrupted() - the hardware has interrupted: watermark, full, or a fault
@@ -73,7 +73,7 @@ u32 piece_write(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void piece_interrupted(struct stream *stream, struct flowtap_member *member);
+void piece_interrupted(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * piece_executed() - begin anew for a task that has executed another program
@@ -83,7 +83,7 @@ void piece_interrupted(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void piece_executed(struct stream *stream, struct flowtap_member *member);
+void piece_executed(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * piece_tick() - strobe, flush, or try again after a failure
@@ -92,6 +92,6 @@ void piece_executed(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void piece_tick(struct stream *stream, struct flowtap_member *member);
+void piece_tick(struct flowtap_stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_KMOD_PIECE_H */

@@ -16,20 +16,20 @@
  * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody
  * for a CPU where he is not allowed, and who was there before is held, or is about to be.
  */
-static bool holds(const struct stream *stream)
+static bool holds(const struct flowtap_stream *stream)
 {
 	smp_mb();
 	return holder_is(stream);
 }
 
-bool remote_may_have(const struct stream *stream, const struct task_struct *task)
+bool remote_may_have(const struct flowtap_stream *stream, const struct task_struct *task)
 {
 	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr)) ||
 	       (task_cpu(task) == stream->cpu && READ_ONCE(task->__state) == TASK_RUNNING);
 }
 
 struct question {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 	bool yes;
 };
 
@@ -40,7 +40,7 @@ static void ask(struct flowtap_member *member, void *argument)
 	question->yes |= remote_may_have(question->stream, member->task);
 }
 
-bool remote_may_have_any(struct stream *stream)
+bool remote_may_have_any(struct flowtap_stream *stream)
 {
 	struct question question = {
 		.stream = stream,
@@ -58,7 +58,7 @@ static void reconsider(void *stream)
 }
 
 /* An offline CPU has nothing to be stopped (see on_cpu_offline()), and writes nothing itself. */
-void remote_reconsider(struct stream *stream)
+void remote_reconsider(struct flowtap_stream *stream)
 {
 	if (!smp_call_function_single(stream->cpu, reconsider, stream, 1))
 		return;
@@ -69,7 +69,7 @@ void remote_reconsider(struct stream *stream)
 }
 
 struct snapshot {
-	struct stream *stream;
+	struct flowtap_stream *stream;
 	u32 entries;
 };
 
@@ -80,7 +80,7 @@ static void snapshot(void *argument)
 	request->entries = holder_snapshot(request->stream);
 }
 
-u32 remote_snapshot(struct stream *stream)
+u32 remote_snapshot(struct flowtap_stream *stream)
 {
 	struct snapshot request = { .stream = stream };
 
@@ -95,7 +95,7 @@ static void let_go(void *stream)
 	holder_let_go(stream);
 }
 
-void remote_let_go(struct stream *stream)
+void remote_let_go(struct flowtap_stream *stream)
 {
 	/* Nobody's CPU is interrupted for nothing. */
 	if (holds(stream))

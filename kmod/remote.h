@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-struct stream;
+struct flowtap_stream;
 struct task_struct;
 
 /**
@@ -21,7 +21,7 @@ struct task_struct;
  * Context: any.
  * Return: the stream holds its source, or the task runs there or is allowed to.
  */
-bool remote_may_have(const struct stream *stream, const struct task_struct *task);
+bool remote_may_have(const struct flowtap_stream *stream, const struct task_struct *task);
 
 /**
  * remote_may_have_any() - whether a stream's CPU has to be asked about any of the set
@@ -30,7 +30,7 @@ bool remote_may_have(const struct stream *stream, const struct task_struct *task
  * Context: any.
  * Return: as remote_may_have(); true for a CPU-wide stream.
  */
-bool remote_may_have_any(struct stream *stream);
+bool remote_may_have_any(struct flowtap_stream *stream);
 
 /**
  * remote_reconsider() - have the CPU look who it records: holder_reconsider() there
@@ -40,7 +40,7 @@ bool remote_may_have_any(struct stream *stream);
  *
  * Context: process context, may sleep.
  */
-void remote_reconsider(struct stream *stream);
+void remote_reconsider(struct flowtap_stream *stream);
 
 /**
  * remote_snapshot() - take a sample, or an AUX record, of the task there
@@ -49,7 +49,7 @@ void remote_reconsider(struct stream *stream);
  * Context: interrupts on; does not sleep.
  * Return: entries of the sample, or bytes of the AUX record; 0 also where there is none.
  */
-u32 remote_snapshot(struct stream *stream);
+u32 remote_snapshot(struct flowtap_stream *stream);
 
 /**
  * remote_let_go() - take a stream's source from it: holder_let_go() there
@@ -57,6 +57,6 @@ u32 remote_snapshot(struct stream *stream);
  *
  * Context: interrupts on; does not sleep.
  */
-void remote_let_go(struct stream *stream);
+void remote_let_go(struct flowtap_stream *stream);
 
 #endif /* FLOWTAP_KMOD_REMOTE_H */

@@ -17,7 +17,7 @@ struct flowtap_request {
 	bool add;
 };
 
-void request_amend(struct group *group, struct task_struct *task, bool add)
+void request_amend(struct flowtap_group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
@@ -29,7 +29,7 @@ void request_amend(struct group *group, struct task_struct *task, bool add)
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 }
 
-int request_queue(struct group *group, struct task_struct *task, bool add)
+int request_queue(struct flowtap_group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request = kmalloc(sizeof(*request), GFP_NOWAIT | __GFP_NOWARN);
 	unsigned long flags;
@@ -52,7 +52,7 @@ int request_queue(struct group *group, struct task_struct *task, bool add)
 	return error;
 }
 
-static struct flowtap_request *first(struct group *group, bool *add)
+static struct flowtap_request *first(struct flowtap_group *group, bool *add)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
@@ -66,7 +66,7 @@ static struct flowtap_request *first(struct group *group, bool *add)
 }
 
 /* False: it was amended in the meantime. */
-static bool finish(struct group *group, struct flowtap_request *request, bool added)
+static bool finish(struct flowtap_group *group, struct flowtap_request *request, bool added)
 {
 	unsigned long flags;
 	bool done;
@@ -85,8 +85,8 @@ static bool finish(struct group *group, struct flowtap_request *request, bool ad
 	return true;
 }
 
-void request_serve(struct group *group,
-		   void (*serve)(struct group *group, struct task_struct *task, bool add,
+void request_serve(struct flowtap_group *group,
+		   void (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
 				 const bool *asked))
 {
 	struct flowtap_request *request;
@@ -98,7 +98,7 @@ void request_serve(struct group *group,
 	}
 }
 
-void request_drop(struct group *group)
+void request_drop(struct flowtap_group *group)
 {
 	struct flowtap_request *request, *next;
 

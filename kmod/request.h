@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-struct group;
+struct flowtap_group;
 struct task_struct;
 
 #define REQUESTS_MAX	4096		/* that wait, of a group */
@@ -22,7 +22,7 @@ struct task_struct;
  * Context: atomic, under RCU; takes group->set.lock.
  * Return: 0; -ENOMEM; -ENOSPC: REQUESTS_MAX wait.
  */
-int request_queue(struct group *group, struct task_struct *task, bool add);
+int request_queue(struct flowtap_group *group, struct task_struct *task, bool add);
 
 /**
  * request_amend() - have what waits for a process end as is asked for last
@@ -32,7 +32,7 @@ int request_queue(struct group *group, struct task_struct *task, bool add);
  *
  * Context: atomic; takes group->set.lock.
  */
-void request_amend(struct group *group, struct task_struct *task, bool add);
+void request_amend(struct flowtap_group *group, struct task_struct *task, bool add);
 
 /**
  * request_serve() - serve all that waits, the oldest first
@@ -42,8 +42,8 @@ void request_amend(struct group *group, struct task_struct *task, bool add);
  *
  * Context: a worker of the group, only one at a time; may sleep.
  */
-void request_serve(struct group *group,
-		   void (*serve)(struct group *group, struct task_struct *task, bool add,
+void request_serve(struct flowtap_group *group,
+		   void (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
 				 const bool *asked));
 
 /**
@@ -52,6 +52,6 @@ void request_serve(struct group *group,
  *
  * Context: any.
  */
-void request_drop(struct group *group);
+void request_drop(struct flowtap_group *group);
 
 #endif /* FLOWTAP_KMOD_REQUEST_H */

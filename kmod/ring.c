@@ -8,7 +8,8 @@
 
 #include "ring.h"
 
-int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure)
+int ring_init(struct flowtap_ring_writer *ring, u32 pages,
+	      const struct flowtap_configure *configure)
 {
 	/* vmalloc_user gives zeroed pages that may be mapped. */
 	ring->control = vmalloc_user(((u64)pages + 1) << PAGE_SHIFT);
@@ -27,7 +28,7 @@ int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *conf
 }
 
 /* Mapped and pinned pages have references of their own and outlive this. */
-void ring_free(struct ring *ring)
+void ring_free(struct flowtap_ring_writer *ring)
 {
 	vfree(ring->control);
 	ring->control = NULL;
@@ -47,14 +48,14 @@ int ring_map_pages(struct vm_area_struct *vma, void *pages, u64 size, bool overw
 	return remap_vmalloc_range(vma, pages, 0);
 }
 
-int ring_map(struct ring *ring, struct vm_area_struct *vma)
+int ring_map(struct flowtap_ring_writer *ring, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff)
 		return -EINVAL;
 	return ring_map_pages(vma, ring->control, PAGE_SIZE + ring->size, ring->overwrite);
 }
 
-static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
+static void copy_in(struct flowtap_ring_writer *ring, u64 at, const void *bytes, u32 size)
 {
 	u64 offset = at & (ring->size - 1);
 	u32 first = min_t(u64, size, ring->size - offset);
@@ -63,7 +64,7 @@ static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
 	memcpy(ring->data, bytes + first, size - first);
 }
 
-void ring_drop_oldest(struct ring *ring, u32 size)
+void ring_drop_oldest(struct flowtap_ring_writer *ring, u32 size)
 {
 	const struct flowtap_record *record;
 	u64 oldest = ring->oldest;
@@ -79,7 +80,7 @@ void ring_drop_oldest(struct ring *ring, u32 size)
 	smp_wmb();
 }
 
-static void count_loss(struct ring *ring, u64 time, u32 size)
+static void count_loss(struct flowtap_ring_writer *ring, u64 time, u32 size)
 {
 	if (!ring->lost_records)
 		ring->lost_since = time;
@@ -91,7 +92,7 @@ static void count_loss(struct ring *ring, u64 time, u32 size)
 	WRITE_ONCE(ring->control->lost_bytes, ring->total_lost_bytes);
 }
 
-void ring_write_lost(struct ring *ring, u64 time)
+void ring_write_lost(struct flowtap_ring_writer *ring, u64 time)
 {
 	struct flowtap_record_lost lost = {
 		.header = { .type = FLOWTAP_RECORD_LOST, .size = sizeof(lost) },
@@ -113,24 +114,24 @@ void ring_write_lost(struct ring *ring, u64 time)
 	ring_commit(ring, sizeof(lost));
 }
 
-bool ring_lost_fits(const struct ring *ring)
+bool ring_lost_fits(const struct flowtap_ring_writer *ring)
 {
 	return READ_ONCE(ring->lost_records) &&
 	       ring->size - ring_waiting(ring) >= sizeof(struct flowtap_record_lost);
 }
 
-static u32 needs(const struct ring *ring, u32 size)
+static u32 needs(const struct flowtap_ring_writer *ring, u32 size)
 {
 	return size + (ring->lost_records ? sizeof(struct flowtap_record_lost) : 0);
 }
 
-bool ring_fits(struct ring *ring, u32 size)
+bool ring_fits(struct flowtap_ring_writer *ring, u32 size)
 {
 	return ring->overwrite || ring->size - ring_waiting(ring) >= needs(ring, size);
 }
 
-bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
-		u32 tail_size)
+bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u32 head_size,
+		const void *tail, u32 tail_size)
 {
 	u32 size = head_size + tail_size;
 	u32 need = needs(ring, size);

@@ -7,9 +7,10 @@
 #include <linux/flowtap.h>
 
 /**
- * struct ring - the ring of a stream
+ * struct flowtap_ring_writer - the ring of a stream, as the module knows it: struct flowtap_ring of
+ *	linux/flowtap.h is what its reader shares
  */
-struct ring {
+struct flowtap_ring_writer {
 	/** @control: shared with user space: written, never believed. */
 	struct flowtap_ring *control;
 	/** @data: the records, in the pages after it. */
@@ -49,7 +50,8 @@ struct ring {
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure);
+int ring_init(struct flowtap_ring_writer *ring, u32 pages,
+	      const struct flowtap_configure *configure);
 
 /**
  * ring_free() - free a ring, if there is one
@@ -59,7 +61,7 @@ int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *conf
  *
  * Context: may sleep.
  */
-void ring_free(struct ring *ring);
+void ring_free(struct flowtap_ring_writer *ring);
 
 /**
  * ring_map_pages() - map pages for their reader
@@ -84,7 +86,7 @@ int ring_map_pages(struct vm_area_struct *vma, void *pages, u64 size, bool overw
  * Return: 0; -EINVAL: another offset or size, private, or writable where it must not be and the
  * other way round; -EPERM: executable; -errno of remap_vmalloc_range().
  */
-int ring_map(struct ring *ring, struct vm_area_struct *vma);
+int ring_map(struct flowtap_ring_writer *ring, struct vm_area_struct *vma);
 
 /**
  * ring_waiting() - bytes that wait for the reader, or can be seen with FLOWTAP_OVERWRITE
@@ -93,7 +95,7 @@ int ring_map(struct ring *ring, struct vm_area_struct *vma);
  * Context: any, any CPU.
  * Return: bytes; all of the ring where data_tail makes no sense.
  */
-static inline u64 ring_waiting(const struct ring *ring)
+static inline u64 ring_waiting(const struct flowtap_ring_writer *ring)
 {
 	u64 tail = ring->overwrite ? READ_ONCE(ring->oldest) : READ_ONCE(ring->control->data_tail);
 	u64 waiting = READ_ONCE(ring->head) - tail;
@@ -109,7 +111,7 @@ static inline u64 ring_waiting(const struct ring *ring)
  * Context: the writer, interrupts off.
  * Return: it would, after a LOST record if there are losses.
  */
-bool ring_fits(struct ring *ring, u32 size);
+bool ring_fits(struct flowtap_ring_writer *ring, u32 size);
 
 /**
  * ring_write() - append a record
@@ -124,8 +126,8 @@ bool ring_fits(struct ring *ring, u32 size);
  * Return: false: no room. The record is counted as lost: a LOST record is written ahead of the next
  * one that fits.
  */
-bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
-		u32 tail_size);
+bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u32 head_size,
+		const void *tail, u32 tail_size);
 
 /**
  * ring_drop_oldest() - let the oldest records give way
@@ -136,7 +138,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
  *
  * Context: the writer, interrupts off.
  */
-void ring_drop_oldest(struct ring *ring, u32 size);
+void ring_drop_oldest(struct flowtap_ring_writer *ring, u32 size);
 
 /**
  * ring_reserve() - find room for a record, in one piece, to be written and then committed
@@ -147,7 +149,7 @@ void ring_drop_oldest(struct ring *ring, u32 size);
  * Return: where the record goes; NULL: no room, or not in one piece, or a LOST record is to come
  * first: ring_write() it is.
  */
-static inline void *ring_reserve(struct ring *ring, u32 size)
+static inline void *ring_reserve(struct flowtap_ring_writer *ring, u32 size)
 {
 	u64 offset = ring->head & (ring->size - 1);
 
@@ -167,7 +169,7 @@ static inline void *ring_reserve(struct ring *ring, u32 size)
  *
  * Context: the writer, interrupts off since ring_reserve().
  */
-static inline void ring_commit(struct ring *ring, u32 size)
+static inline void ring_commit(struct flowtap_ring_writer *ring, u32 size)
 {
 	u64 head = ring->head + size;
 
@@ -188,7 +190,7 @@ static inline void ring_commit(struct ring *ring, u32 size)
  * Context: any CPU.
  * Return: there are losses, and there is room for a LOST record.
  */
-bool ring_lost_fits(const struct ring *ring);
+bool ring_lost_fits(const struct flowtap_ring_writer *ring);
 
 /**
  * ring_write_lost() - write a LOST record now, if there are losses and there is room
@@ -197,6 +199,6 @@ bool ring_lost_fits(const struct ring *ring);
  *
  * Context: the writer, interrupts off.
  */
-void ring_write_lost(struct ring *ring, u64 time);
+void ring_write_lost(struct flowtap_ring_writer *ring, u64 time);
 
 #endif /* FLOWTAP_KMOD_RING_H */

@@ -13,14 +13,14 @@
 #include "sample.h"
 #include "stream.h"
 
-void sample_add_loss(struct stream *stream, struct flowtap_member *member, u32 cause)
+void sample_add_loss(struct flowtap_stream *stream, struct flowtap_member *member, u32 cause)
 {
 	member->loss |= 1U << cause;
 	stream->output.stats.losses[cause]++;
 }
 
 /* Where the trigger interrupted a mode that is recorded: FLOWTAP_MISC_, else 0. */
-static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
+static u16 interrupted(const struct flowtap_stream *stream, struct pt_regs *regs)
 {
 	if (!regs)
 		return 0;
@@ -30,16 +30,16 @@ static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
 }
 
 /* Once, until a sample has said so. */
-static void add_wrapped(struct stream *stream, struct flowtap_member *member)
+static void add_wrapped(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_WRAPPED))
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_WRAPPED);
 }
 
 /* All of the record but its entries. Any loss makes the sequence number jump. */
-static __always_inline void describe(struct stream *stream, struct flowtap_member *member, u64 time,
-				     u32 trigger, int nr, unsigned long size, struct pt_regs *regs,
-				     struct flowtap_record_sample *sample)
+static __always_inline void describe(struct flowtap_stream *stream, struct flowtap_member *member,
+				     u64 time, u32 trigger, int nr, unsigned long size,
+				     struct pt_regs *regs, struct flowtap_record_sample *sample)
 {
 	const u16 mode = interrupted(stream, regs);
 	const u64 ip = mode ? instruction_pointer(regs) : 0;
@@ -69,7 +69,7 @@ static __always_inline void describe(struct stream *stream, struct flowtap_membe
 }
 
 /* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
-static void add_frozen(struct stream *stream, struct flowtap_member *member)
+static void add_frozen(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	sample_add_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
 	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_FROZEN);
@@ -82,8 +82,8 @@ static __always_inline unsigned long size_of(int nr)
 }
 
 /* There is no room in one piece. False: none at all, it is lost. */
-static noinline bool write_in_pieces(struct stream *stream, struct flowtap_member *member, u64 time,
-				     u32 trigger, int nr, struct pt_regs *regs,
+static noinline bool write_in_pieces(struct flowtap_stream *stream, struct flowtap_member *member,
+				     u64 time, u32 trigger, int nr, struct pt_regs *regs,
 				     struct flowtap_entry *scratch)
 {
 	struct flowtap_record_sample sample;
@@ -95,8 +95,9 @@ static noinline bool write_in_pieces(struct stream *stream, struct flowtap_membe
 }
 
 /* The record with the source's nr entries. False: no room for it, they are lost. */
-static __always_inline bool write_sample(struct stream *stream, struct flowtap_member *member,
-					 u64 time, u32 trigger, int nr, struct pt_regs *regs,
+static __always_inline bool write_sample(struct flowtap_stream *stream,
+					 struct flowtap_member *member, u64 time, u32 trigger,
+					 int nr, struct pt_regs *regs,
 					 struct flowtap_entry *scratch)
 {
 	const unsigned long size = size_of(nr);
@@ -115,20 +116,22 @@ static __always_inline bool write_sample(struct stream *stream, struct flowtap_m
  * stopped it: one trap may serve several interrupts, and the way from there to here was recorded as
  * well if the kernel is.
  */
-static __always_inline bool ends_elsewhere(const struct stream *stream, u32 trigger, bool frozen)
+static __always_inline bool ends_elsewhere(const struct flowtap_stream *stream, u32 trigger,
+					   bool frozen)
 {
 	return trigger == stream->recording.stopping &&
 	       (frozen ? stream->recording.stale : stream->recording.modes & FLOWTAP_MODE_KERNEL);
 }
 
 /* Somebody else's counter, or a breakpoint. */
-static __always_inline bool stopped_by_others(const struct stream *stream, u32 trigger)
+static __always_inline bool stopped_by_others(const struct flowtap_stream *stream, u32 trigger)
 {
 	return trigger != stream->recording.stopping || stream->recording.stale;
 }
 
-static __always_inline void write_record(struct stream *stream, struct flowtap_member *member,
-					 u32 trigger, struct pt_regs *regs, bool frozen,
+static __always_inline void write_record(struct flowtap_stream *stream,
+					 struct flowtap_member *member, u32 trigger,
+					 struct pt_regs *regs, bool frozen,
 					 struct flowtap_entry *scratch, int nr)
 {
 	u64 time = ktime_get_raw_fast_ns();
@@ -152,14 +155,14 @@ static __always_inline void write_record(struct stream *stream, struct flowtap_m
 	member->since = time;
 }
 
-static noinline void write_frozen(struct stream *stream, struct flowtap_member *member,
+static noinline void write_frozen(struct flowtap_stream *stream, struct flowtap_member *member,
 				struct flowtap_entry *scratch, int nr)
 {
 	write_record(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
 }
 
 /* Somebody else has the source: what it holds is not the task's, and is dropped. It begins anew. */
-static noinline void take_back(struct stream *stream, struct flowtap_member *member)
+static noinline void take_back(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	stream->source->start(&stream->recording, NULL, 0);
 	sample_add_loss(stream, member, FLOWTAP_CAUSE_HARDWARE);
@@ -167,7 +170,7 @@ static noinline void take_back(struct stream *stream, struct flowtap_member *mem
 	member->since = ktime_get_raw_fast_ns();
 }
 
-u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
+u32 notrace sample_write(struct flowtap_stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
 	u32 count = stream->source->count(&stream->recording);
@@ -187,7 +190,7 @@ u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u
 	return nr;
 }
 
-void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
+void sample_keep(struct flowtap_stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
 	u32 count = stream->source->count(&stream->recording), nr = count & SOURCE_ENTRIES;
@@ -210,7 +213,7 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 	member->data = stream->recording.data;
 }
 
-void sample_restart(struct stream *stream, struct flowtap_member *member)
+void sample_restart(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream->source->pause(&stream->recording)) {
 		if (stream->source->count(&stream->recording) & SOURCE_FOREIGN) {
@@ -223,7 +226,7 @@ void sample_restart(struct stream *stream, struct flowtap_member *member)
 	stream->source->start(&stream->recording, NULL, 0);
 }
 
-void sample_start(struct stream *stream, struct flowtap_member *member)
+void sample_start(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	u32 nr = member->nr, skip = 0;
 

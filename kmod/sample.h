@@ -11,7 +11,7 @@
 struct flowtap_member;
 struct flowtap_entry;
 struct pt_regs;
-struct stream;
+struct flowtap_stream;
 
 /**
  * sample_add_loss() - count a loss; the member's next record names its cause
@@ -21,7 +21,7 @@ struct stream;
  *
  * Context: the stream's CPU, interrupts off.
  */
-void sample_add_loss(struct stream *stream, struct flowtap_member *member, u32 cause);
+void sample_add_loss(struct flowtap_stream *stream, struct flowtap_member *member, u32 cause);
 
 /**
  * sample_write() - empty the source into one record
@@ -34,7 +34,7 @@ void sample_add_loss(struct stream *stream, struct flowtap_member *member, u32 c
  * Context: the stream's CPU, interrupts off.
  * Return: entries that the source had.
  */
-u32 sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
+u32 sample_write(struct flowtap_stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch);
 
 /**
@@ -47,7 +47,7 @@ u32 sample_write(struct stream *stream, struct flowtap_member *member, u32 trigg
  *
  * Context: the stream's CPU, interrupts off.
  */
-void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
+void sample_keep(struct flowtap_stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch);
 
 /**
@@ -58,7 +58,7 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
  *
  * Context: the stream's CPU, interrupts off.
  */
-void sample_restart(struct stream *stream, struct flowtap_member *member);
+void sample_restart(struct flowtap_stream *stream, struct flowtap_member *member);
 
 /**
  * sample_start() - start the source, paused, with what was kept
@@ -67,6 +67,6 @@ void sample_restart(struct stream *stream, struct flowtap_member *member);
  *
  * Context: the stream's CPU, interrupts off.
  */
-void sample_start(struct stream *stream, struct flowtap_member *member);
+void sample_start(struct flowtap_stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_KMOD_SAMPLE_H */

@@ -15,8 +15,8 @@ static void grow(struct work_struct *growth)
 
 int set_init(struct flowtap_set *set, u32 depth)
 {
-	struct payer *payer = charge_set();
-	struct set_table *table;
+	struct flowtap_payer *payer = charge_set();
+	struct flowtap_set_table *table;
 
 	if (IS_ERR(payer))
 		return PTR_ERR(payer);
@@ -98,7 +98,7 @@ struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task
 	return member;
 }
 
-static struct set_table *locked_table(struct flowtap_set *set)
+static struct flowtap_set_table *locked_table(struct flowtap_set *set)
 {
 	return rcu_dereference_protected(set->table, lockdep_is_held(&set->lock));
 }

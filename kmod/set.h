@@ -15,8 +15,8 @@
 #include <linux/flowtap.h>
 
 struct flowtap_event;
-struct payer;
-struct set_table;
+struct flowtap_payer;
+struct flowtap_set_table;
 
 #define SET_MAX		32768
 #define SET_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
@@ -82,13 +82,13 @@ struct flowtap_set {
 	/** @lock: taken with interrupts off, also from the hooks. */
 	raw_spinlock_t lock;
 	/** @table: members by task; replaced under @lock, RCU. */
-	struct set_table __rcu *table;
+	struct flowtap_set_table __rcu *table;
 	/** @growth: replaces it by a larger one. */
 	struct work_struct growth;
 	/** @members: oldest first; the same. */
 	struct list_head members;
 	/** @payer: the user who made it. */
-	struct payer *payer;
+	struct flowtap_payer *payer;
 	/** @unlimited: that user may have as many members as he likes. */
 	bool unlimited;
 	/** @any: there has been a member. */

@@ -17,10 +17,10 @@
 #define MORE_BITS	3
 #define MOST_BITS	12		/* 32 KiB; eight members on each chain where the set is full */
 
-static struct set_table *new_table(u32 bits, u32 link)
+static struct flowtap_set_table *new_table(u32 bits, u32 link)
 {
-	struct set_table *table = kvzalloc(struct_size(table, chains, 1UL << bits),
-					   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	struct flowtap_set_table *table = kvzalloc(struct_size(table, chains, 1UL << bits),
+						   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	if (table) {
 		table->bits = bits;
@@ -29,18 +29,18 @@ static struct set_table *new_table(u32 bits, u32 link)
 	return table;
 }
 
-struct set_table *set_table_new(void)
+struct flowtap_set_table *set_table_new(void)
 {
 	return new_table(FEWEST_BITS, 0);
 }
 
 /* A pointer that nobody chooses: no seed against those who do. */
-static u32 chain_of(const struct set_table *table, const struct task_struct *task)
+static u32 chain_of(const struct flowtap_set_table *table, const struct task_struct *task)
 {
 	return hash_ptr(task, table->bits);
 }
 
-struct flowtap_member *set_table_find(const struct set_table *table,
+struct flowtap_member *set_table_find(const struct flowtap_set_table *table,
 				      const struct task_struct *task)
 {
 	const struct hlist_head *chain = &table->chains[chain_of(table, task)];
@@ -56,26 +56,26 @@ struct flowtap_member *set_table_find(const struct set_table *table,
 	return NULL;
 }
 
-void set_table_insert(struct set_table *table, struct flowtap_member *member)
+void set_table_insert(struct flowtap_set_table *table, struct flowtap_member *member)
 {
 	hlist_add_head_rcu(&member->links[table->link],
 			   &table->chains[chain_of(table, member->task)]);
 }
 
-void set_table_remove(const struct set_table *table, struct flowtap_member *member)
+void set_table_remove(const struct flowtap_set_table *table, struct flowtap_member *member)
 {
 	hlist_del_rcu(&member->links[table->link]);
 }
 
 /* The mean length of a chain is one before it grows. */
-bool set_table_full(const struct set_table *table, u32 count)
+bool set_table_full(const struct flowtap_set_table *table, u32 count)
 {
 	return table->bits < MOST_BITS && count > 1U << table->bits;
 }
 
 void set_table_grow(struct flowtap_set *set)
 {
-	struct set_table *old = rcu_dereference_protected(set->table, true), *table;
+	struct flowtap_set_table *old = rcu_dereference_protected(set->table, true), *table;
 	struct flowtap_member *member;
 
 	while (set_table_full(old, READ_ONCE(set->count))) {

@@ -19,9 +19,9 @@ struct flowtap_set;
 struct task_struct;
 
 /**
- * struct set_table - chains of members
+ * struct flowtap_set_table - chains of members
  */
-struct set_table {
+struct flowtap_set_table {
 	/** @bits: there are 1 << bits chains. */
 	u32 bits;
 	/** @link: which of its members' links the chains use, 0 or 1. */
@@ -36,7 +36,7 @@ struct set_table {
  * Context: process context, may sleep.
  * Return: the table, to be freed by kvfree(); NULL: no memory.
  */
-struct set_table *set_table_new(void);
+struct flowtap_set_table *set_table_new(void);
 
 /**
  * set_table_find() - find a task's member
@@ -46,7 +46,7 @@ struct set_table *set_table_new(void);
  * Context: any, under RCU.
  * Return: the member; NULL: the task has none.
  */
-struct flowtap_member *set_table_find(const struct set_table *table,
+struct flowtap_member *set_table_find(const struct flowtap_set_table *table,
 				      const struct task_struct *task);
 
 /**
@@ -56,7 +56,7 @@ struct flowtap_member *set_table_find(const struct set_table *table,
  *
  * Context: set->lock.
  */
-void set_table_insert(struct set_table *table, struct flowtap_member *member);
+void set_table_insert(struct flowtap_set_table *table, struct flowtap_member *member);
 
 /**
  * set_table_remove() - remove a member; RCU's readers may see it until a grace period has passed
@@ -65,7 +65,7 @@ void set_table_insert(struct set_table *table, struct flowtap_member *member);
  *
  * Context: set->lock.
  */
-void set_table_remove(const struct set_table *table, struct flowtap_member *member);
+void set_table_remove(const struct flowtap_set_table *table, struct flowtap_member *member);
 
 /**
  * set_table_full() - whether a table is better replaced by a larger one
@@ -75,7 +75,7 @@ void set_table_remove(const struct set_table *table, struct flowtap_member *memb
  * Context: any, under RCU.
  * Return: set_table_grow() would replace it.
  */
-bool set_table_full(const struct set_table *table, u32 count);
+bool set_table_full(const struct flowtap_set_table *table, u32 count);
 
 /**
  * set_table_grow() - replace a set's table by a larger one, if it is full and there is memory

@@ -25,7 +25,8 @@ static void soft_query(u32 cpu, struct flowtap_query *query)
 	query->ctr.data = GENMASK(31, 15) | GENMASK(3, 0);
 }
 
-static int soft_configure(struct recording *recording, const struct flowtap_configure *configure)
+static int soft_configure(struct flowtap_recording *recording,
+			  const struct flowtap_configure *configure)
 {
 	u32 depth = configure->ctr.depth ?: FLOWTAP_DEPTH_MAX;
 
@@ -39,35 +40,36 @@ static int soft_configure(struct recording *recording, const struct flowtap_conf
 	return 0;
 }
 
-static void soft_nothing(struct recording *recording)
+static void soft_nothing(struct flowtap_recording *recording)
 {
 }
 
-static void soft_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
+static void soft_start(struct flowtap_recording *recording, const struct flowtap_entry *entries,
+		       u32 nr)
 {
 }
 
-static bool soft_stop(struct recording *recording)
+static bool soft_stop(struct flowtap_recording *recording)
 {
 	return true;
 }
 
-static bool soft_pause(struct recording *recording)
+static bool soft_pause(struct flowtap_recording *recording)
 {
 	return false;
 }
 
-static u32 there_are(const struct recording *recording)
+static u32 there_are(const struct flowtap_recording *recording)
 {
 	return recording->drained % (recording->depth + 1);
 }
 
-static u32 soft_count(struct recording *recording)
+static u32 soft_count(struct flowtap_recording *recording)
 {
 	return there_are(recording);
 }
 
-static void soft_drain(struct recording *recording, struct flowtap_entry *entries, int nr)
+static void soft_drain(struct flowtap_recording *recording, struct flowtap_entry *entries, int nr)
 {
 	u32 there = there_are(recording), i;
 
@@ -84,7 +86,7 @@ static void soft_drain(struct recording *recording, struct flowtap_entry *entrie
 	}
 }
 
-const struct source soft_source = {
+const struct flowtap_source soft_source = {
 	.name = "soft",
 	.id = FLOWTAP_SOURCE_SOFT,
 	.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,

@@ -19,7 +19,7 @@ module_param(soft, bool, 0444);
 MODULE_PARM_DESC(soft, "also offer a source of made-up transfers, for tests (0)");
 
 /* Hardware first. */
-static const struct source *const sources[] = {
+static const struct flowtap_source *const sources[] = {
 #ifdef CONFIG_RISCV
 	&ctr_source,
 #endif
@@ -34,7 +34,7 @@ struct flowtap_usable {
 };
 
 static DEFINE_PER_CPU(struct flowtap_usable, usable);
-static const struct source_user *user;
+static const struct flowtap_source_user *user;
 static int hotplug_state;
 
 u64 source_mask(u32 cpu)
@@ -139,7 +139,7 @@ static int power(struct notifier_block *block, unsigned long action, void *unuse
 
 static struct notifier_block power_block = { .notifier_call = power };
 
-const struct source *source_find(u32 id, u32 cpu, u32 *reason)
+const struct flowtap_source *source_find(u32 id, u32 cpu, u32 *reason)
 {
 	u32 i, why;
 
@@ -184,7 +184,7 @@ static void exit_all(void)
 			sources[i]->exit();
 }
 
-int source_init(const struct source_user *of)
+int source_init(const struct flowtap_source_user *of)
 {
 	int error;
 	u32 cpu, i;

@@ -14,14 +14,14 @@
 
 #define FLOWTAP_DEPTH_MAX	256
 
-struct aux;
+struct flowtap_aux;
 
 /**
- * struct recording - what a source is to record for a stream, and what it keeps for that
+ * struct flowtap_recording - what a source is to record for a stream, and what it keeps for that
  *
  * Complete from the source's configure() on.
  */
-struct recording {
+struct flowtap_recording {
 	/** @id: never used again. */
 	u64 id;
 	/** @modes: FLOWTAP_MODE_. */
@@ -45,7 +45,7 @@ struct recording {
 	/** @ete: what an ETE is asked for, complete. */
 	struct flowtap_ete_configure ete;
 	/** @aux: where a collector stores. */
-	struct aux *aux;
+	struct flowtap_aux *aux;
 	/** @points: CTR has sctrstatus.WRPTR, which says how many came. */
 	bool points;
 	/** @cycles: CTR counts them in its data, from one record to the next. */
@@ -59,9 +59,9 @@ struct recording {
 };
 
 /**
- * struct collected - what a collector found
+ * struct flowtap_collected - what a collector found
  */
-struct collected {
+struct flowtap_collected {
 	/** @skipped: bytes from the area's head to the first one. */
 	u64 skipped;
 	/** @size: bytes; of a spare opening: that came, and are lost. */
@@ -77,25 +77,26 @@ struct collected {
 };
 
 /**
- * struct collector - operations of a source that stores bytes in the AUX area by itself
+ * struct flowtap_collector - operations of a source that stores bytes in the AUX area by itself
  *
  * Context: the recording's CPU, interrupts off, recording is paused. The source's resume() does
  * nothing while the collector is closed.
  */
-struct collector {
+struct flowtap_collector {
 	/**
 	 * @open: prepares for bytes after the area's head. spare: nothing is kept, there always is
 	 * room; close() says how much came. Returns 0; -ENOSPC: no room; -EBUSY: somebody else uses
 	 * the hardware; -EIO: it does not answer.
 	 */
-	int (*open)(struct recording *recording, bool spare);
+	int (*open)(struct flowtap_recording *recording, bool spare);
 	/**
 	 * @close: ends that; all bytes are in memory. stop: what comes after the next open() begins
 	 * anew. collected is zeroed before.
 	 */
-	void (*close)(struct recording *recording, bool stop, struct collected *collected);
+	void (*close)(struct flowtap_recording *recording, bool stop,
+		      struct flowtap_collected *collected);
 	/** @reset: what comes after the next open() begins anew; of what is closed. */
-	void (*reset)(struct recording *recording);
+	void (*reset)(struct flowtap_recording *recording);
 	/** @counter: the counter of the time stamps in what is collected, now. */
 	u64 (*counter)(void);
 };
@@ -106,12 +107,12 @@ struct collector {
 #define SOURCE_STOPPED		BIT(31)	/* as sctrstatus.FROZEN */
 
 /**
- * struct source - hardware that records control transfers, and how to operate it
+ * struct flowtap_source - hardware that records control transfers, and how to operate it
  *
  * Context: but for init(), exit(), query(), configure() and stopping_irq() all are called on the
  * CPU in question with interrupts off.
  */
-struct source {
+struct flowtap_source {
 	/** @name: for people. */
 	const char *name;
 	/** @id: FLOWTAP_SOURCE_. */
@@ -123,7 +124,7 @@ struct source {
 	/** @restores: start() takes entries. */
 	bool restores;
 	/** @collector: in place of start(), stop(), count(), drain(); NULL: entries. */
-	const struct collector *collector;
+	const struct flowtap_collector *collector;
 
 	/**
 	 * @init: once, before any other; may sleep. It cannot fail: online() says what is missing.
@@ -146,54 +147,56 @@ struct source {
 	 * the source keeps there. Process context, on any CPU. Returns 0; -EINVAL: nonsense;
 	 * -EOPNOTSUPP: not on this CPU; -EACCES: not for this caller.
 	 */
-	int (*configure)(struct recording *recording, const struct flowtap_configure *configure);
+	int (*configure)(struct flowtap_recording *recording,
+			 const struct flowtap_configure *configure);
 
 	/**
 	 * @start: an empty buffer, or nr entries in it (oldest first). Recording begins with
 	 * resume(). While it is paused the buffer can be read and what the kernel does leaves no
 	 * trace in it.
 	 */
-	void (*start)(struct recording *recording, const struct flowtap_entry *entries, u32 nr);
+	void (*start)(struct flowtap_recording *recording, const struct flowtap_entry *entries,
+		      u32 nr);
 	/**
 	 * @stop: recording, which is paused, ends; the buffer is empty. Returns true: it was not
 	 * before.
 	 */
-	bool (*stop)(struct recording *recording);
+	bool (*stop)(struct flowtap_recording *recording);
 	/**
 	 * @pause: pauses. Returns true: recording had been stopped before, by an overflow or a
 	 * breakpoint, or is somebody else's.
 	 */
-	bool (*pause)(struct recording *recording);
+	bool (*pause)(struct flowtap_recording *recording);
 	/** @resume: recording goes on. */
-	void (*resume)(struct recording *recording);
+	void (*resume)(struct flowtap_recording *recording);
 	/**
 	 * @count: pauses. Returns how many entries there are, at most depth, with SOURCE_STOPPED
 	 * where recording had been stopped; or SOURCE_FOREIGN: somebody else has set up the hardware
 	 * since start(), and what is there is not the recording's.
 	 */
-	u32 (*count)(struct recording *recording);
+	u32 (*count)(struct flowtap_recording *recording);
 	/**
 	 * @drain: after count(): takes the newest nr of them, oldest first, and empties the buffer
 	 * (but call stacks stay). entries may be shared with user space: what is not to be seen is
 	 * never written there.
 	 */
-	void (*drain)(struct recording *recording, struct flowtap_entry *entries, int nr);
+	void (*drain)(struct flowtap_recording *recording, struct flowtap_entry *entries, int nr);
 	/**
 	 * @thaw: an interrupt handler is done. If recording had been stopped (by an overflow of
 	 * somebody else's counter) it goes on now, or recording->stale is set. NULL: that cannot
 	 * happen.
 	 */
-	void (*thaw)(struct recording *recording);
+	void (*thaw)(struct flowtap_recording *recording);
 	/** @stopping_irq: with thaw(). Returns the interrupt whose handler that is; 0: any. */
 	int (*stopping_irq)(void);
 };
 
 /**
- * struct source_user - whom the sources call when something happens to a CPU
+ * struct flowtap_source_user - whom the sources call when something happens to a CPU
  *
  * Context: the CPU in question, interrupts off.
  */
-struct source_user {
+struct flowtap_source_user {
 	/** @cpu_online: it comes online with these sources: bits 1 << FLOWTAP_SOURCE_. */
 	void (*cpu_online)(u64 sources);
 	/** @cpu_offline: it goes offline. */
@@ -206,12 +209,12 @@ struct source_user {
 	void (*full)(void);
 };
 
-extern const struct source soft_source;
+extern const struct flowtap_source soft_source;
 #ifdef CONFIG_RISCV
-extern const struct source ctr_source;
+extern const struct flowtap_source ctr_source;
 #endif
 #ifdef CONFIG_ARM64
-extern const struct source ete_source;
+extern const struct flowtap_source ete_source;
 #endif
 
 /**
@@ -223,7 +226,7 @@ extern const struct source ete_source;
  * Context: any.
  * Return: the source; NULL: the CPU has none that can be used.
  */
-const struct source *source_find(u32 id, u32 cpu, u32 *reason);
+const struct flowtap_source *source_find(u32 id, u32 cpu, u32 *reason);
 
 /**
  * source_mask() - which sources of a CPU can be used
@@ -257,7 +260,7 @@ bool source_thaws(int *irq);
  * Context: the module's load; may sleep.
  * Return: 0; -ENODEV, -EBUSY: no CPU has a source that can be used; another -errno.
  */
-int source_init(const struct source_user *user);
+int source_init(const struct flowtap_source_user *user);
 
 /**
  * source_exit() - leave every CPU as it was found

@@ -80,7 +80,8 @@ static bool aux_is_sound(const struct flowtap_configure *configure)
 }
 
 /* What this module and this source do not do, and what the caller may not see. */
-static int check_support(const struct flowtap_configure *configure, const struct source *source)
+static int check_support(const struct flowtap_configure *configure,
+			 const struct flowtap_source *source)
 {
 	if (source->collector && !aux_is_sound(configure))
 		return -EINVAL;
@@ -95,7 +96,8 @@ static int check_support(const struct flowtap_configure *configure, const struct
 }
 
 /* A record with as many entries as the hardware has must fit, or nothing ever would. */
-static bool ring_too_small(const struct stream *stream, const struct flowtap_configure *configure)
+static bool ring_too_small(const struct flowtap_stream *stream,
+			   const struct flowtap_configure *configure)
 {
 	u64 most = sizeof(struct flowtap_record_sample) + sizeof(struct flowtap_record_lost) +
 		   stream->recording.depth * sizeof(struct flowtap_entry);
@@ -119,7 +121,7 @@ static struct workqueue_struct *teardowns;
 
 static enum hrtimer_restart trigger(struct hrtimer *timer)
 {
-	struct stream *stream = container_of(timer, struct stream, timer);
+	struct flowtap_stream *stream = container_of(timer, struct flowtap_stream, timer);
 
 	/* A CPU that goes offline hands its timers to another one: not ours any more. */
 	if (smp_processor_id() != stream->cpu)
@@ -131,7 +133,7 @@ static enum hrtimer_restart trigger(struct hrtimer *timer)
 
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
-	struct stream *stream = container_of(timer, struct stream, tick);
+	struct flowtap_stream *stream = container_of(timer, struct flowtap_stream, tick);
 
 	if (smp_processor_id() == stream->cpu)
 		holder_tick(stream);
@@ -141,7 +143,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 /* Again, when its CPU is back. */
 static void reopen(struct work_struct *work)
 {
-	struct stream *stream = container_of(work, struct stream, reopen);
+	struct flowtap_stream *stream = container_of(work, struct flowtap_stream, reopen);
 	int error;
 
 	mutex_lock(&stream->group->lock);
@@ -153,7 +155,7 @@ static void reopen(struct work_struct *work)
 }
 
 /* With samples at switches nothing is left to be kept, but for call stacks. */
-static bool keeps_histories(const struct stream *stream)
+static bool keeps_histories(const struct flowtap_stream *stream)
 {
 	return stream->source->restores && !stream_is_wide(stream) &&
 	       (stream->recording.stacks || !(stream->triggers & FLOWTAP_TRIGGER_SWITCH)) &&
@@ -161,10 +163,10 @@ static bool keeps_histories(const struct stream *stream)
 }
 
 /* The leader's set, or a new one. */
-static int find_set(struct stream *stream, const struct flowtap_configure *configure,
-		    struct stream *leader)
+static int find_set(struct flowtap_stream *stream, const struct flowtap_configure *configure,
+		    struct flowtap_stream *leader)
 {
-	struct group *group;
+	struct flowtap_group *group;
 
 	if (!leader) {
 		group = group_new(configure, keeps_histories(stream) ? stream->recording.depth : 0,
@@ -183,9 +185,9 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 }
 
 /* From here on the group's other streams, and the set's group, act on it. */
-static int publish(struct stream *stream)
+static int publish(struct flowtap_stream *stream)
 {
-	struct stream *other;
+	struct flowtap_stream *other;
 	int error = 0;
 
 	mutex_lock(&stream->group->lock);
@@ -198,7 +200,7 @@ static int publish(struct stream *stream)
 	return error;
 }
 
-static void set_up(struct stream *stream, const struct flowtap_configure *configure)
+static void set_up(struct flowtap_stream *stream, const struct flowtap_configure *configure)
 {
 	static atomic64_t ids;
 
@@ -222,7 +224,7 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 }
 
 /* That of a CPU-wide stream; a set of tasks has its own. */
-static int open_event(struct stream *stream)
+static int open_event(struct flowtap_stream *stream)
 {
 	int error;
 
@@ -235,8 +237,8 @@ static int open_event(struct stream *stream)
 }
 
 /* All that a stream has for itself, and its set. */
-static int prepare(struct stream *stream, const struct flowtap_configure *configure,
-		   struct stream *leader)
+static int prepare(struct flowtap_stream *stream, const struct flowtap_configure *configure,
+		   struct flowtap_stream *leader)
 {
 	int error = stream->source->configure(&stream->recording, configure);
 
@@ -256,10 +258,11 @@ static int prepare(struct stream *stream, const struct flowtap_configure *config
 	return open_event(stream) ?: publish(stream);
 }
 
-static struct stream *create(const struct flowtap_configure *configure, struct stream *leader)
+static struct flowtap_stream *create(const struct flowtap_configure *configure,
+				     struct flowtap_stream *leader)
 {
-	const struct source *source;
-	struct stream *stream;
+	const struct flowtap_source *source;
+	struct flowtap_stream *stream;
 	u32 reason;
 	int error;
 
@@ -288,9 +291,10 @@ static struct stream *create(const struct flowtap_configure *configure, struct s
 	return stream;
 }
 
-struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
+struct flowtap_stream *stream_new(const struct flowtap_configure *configure,
+				  struct flowtap_stream *leader)
 {
-	struct stream *stream = create(configure, leader);
+	struct flowtap_stream *stream = create(configure, leader);
 
 	/* There may be room when what the user has closed is gone. */
 	if ((stream == ERR_PTR(-EMFILE) || stream == ERR_PTR(-EPERM)) && charge_wait())
@@ -299,7 +303,7 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 }
 
 /* Of whatever there is of it: nobody knows it any more, nor its set if it was the last. */
-static void discard(struct stream *stream)
+static void discard(struct flowtap_stream *stream)
 {
 	if (stream->last)
 		group_free(stream->group);
@@ -313,7 +317,7 @@ static void discard(struct stream *stream)
 
 static void discard_later(struct work_struct *work)
 {
-	discard(container_of(to_rcu_work(work), struct stream, teardown));
+	discard(container_of(to_rcu_work(work), struct flowtap_stream, teardown));
 }
 
 /*
@@ -323,7 +327,8 @@ static void discard_later(struct work_struct *work)
  */
 static void leave(struct work_struct *work)
 {
-	struct stream *stream = container_of(to_rcu_work(work), struct stream, teardown);
+	struct flowtap_stream *stream = container_of(to_rcu_work(work), struct flowtap_stream,
+						     teardown);
 
 	remote_let_go(stream);
 	cancel_work_sync(&stream->reopen);
@@ -339,7 +344,7 @@ static void leave(struct work_struct *work)
 	queue_rcu_work(teardowns, &stream->teardown);
 }
 
-void stream_close(struct stream *stream)
+void stream_close(struct flowtap_stream *stream)
 {
 	/* The first thing that others can find it by. */
 	if (!stream->group) {
@@ -378,7 +383,7 @@ void stream_exit(void)
 	destroy_workqueue(teardowns);
 }
 
-void stream_stats(struct stream *stream, struct flowtap_stats *stats)
+void stream_stats(struct flowtap_stream *stream, struct flowtap_stats *stats)
 {
 	output_stats(&stream->output, stats);
 	/* Each sample has one, written or lost; an AUX record may have none. */
@@ -390,7 +395,7 @@ void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 		stats->enabled_ns += ktime_get_raw_fast_ns() - READ_ONCE(stream->enabled_since);
 }
 
-__poll_t stream_poll(struct stream *stream)
+__poll_t stream_poll(struct flowtap_stream *stream)
 {
 	bool ended = group_ended(stream->group);
 

@@ -18,15 +18,15 @@
 			 FLOWTAP_ENDLESS | FLOWTAP_EXCLUDE)
 
 /**
- * struct stream - a stream
+ * struct flowtap_stream - a stream
  */
-struct stream {
+struct flowtap_stream {
 	/** @recording: what the source records, and keeps for that. Its address is the stream's. */
-	struct recording recording;
+	struct flowtap_recording recording;
 	/** @source: whose transfers it records. */
-	const struct source *source;
+	const struct flowtap_source *source;
 	/** @group: whose set it shares; NULL: it has none yet. */
-	struct group *group;
+	struct flowtap_group *group;
 	/** @owner: the process that called CONFIGURE. */
 	struct pid *owner;
 	/** @owner_name: its name then. */
@@ -75,11 +75,11 @@ struct stream {
 	struct flowtap_thread thread;
 
 	/** @output: where the records go. */
-	struct output output;
+	struct flowtap_output output;
 	/** @piece: of a source with a collector. */
-	struct piece piece;
+	struct flowtap_piece piece;
 	/** @charge: what the user pays for. */
-	struct charge charge;
+	struct flowtap_charge charge;
 	/** @timer: FLOWTAP_TRIGGER_TIMER. */
 	struct hrtimer timer;
 	/** @tick: piece_tick(). */
@@ -96,7 +96,8 @@ struct stream {
  * Context: process context; may sleep, for some grace periods where the user is at a limit.
  * Return: the stream; ERR_PTR(-errno) as linux/flowtap.h says of CONFIGURE.
  */
-struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader);
+struct flowtap_stream *stream_new(const struct flowtap_configure *configure,
+				  struct flowtap_stream *leader);
 
 /**
  * stream_close() - close a stream: nothing is recorded any more
@@ -105,7 +106,7 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
  *
  * Context: may sleep.
  */
-void stream_close(struct stream *stream);
+void stream_close(struct flowtap_stream *stream);
 
 /**
  * stream_init() - allocate what closing needs
@@ -129,7 +130,7 @@ void stream_exit(void);
  * Context: any.
  * Return: FLOWTAP_CPU_WIDE was asked for.
  */
-static inline bool stream_is_wide(const struct stream *stream)
+static inline bool stream_is_wide(const struct flowtap_stream *stream)
 {
 	return stream->flags & FLOWTAP_CPU_WIDE;
 }
@@ -141,9 +142,9 @@ static inline bool stream_is_wide(const struct stream *stream)
  * Context: group->lock.
  * Return: one is.
  */
-static inline bool group_is_open(const struct group *group)
+static inline bool group_is_open(const struct flowtap_group *group)
 {
-	const struct stream *stream;
+	const struct flowtap_stream *stream;
 
 	list_for_each_entry(stream, &group->streams, group_link)
 		if (!stream->closing)
@@ -158,9 +159,9 @@ static inline bool group_is_open(const struct group *group)
  * Context: group->lock.
  * Return: one is.
  */
-static inline bool group_is_enabled(const struct group *group)
+static inline bool group_is_enabled(const struct flowtap_group *group)
 {
-	const struct stream *stream;
+	const struct flowtap_stream *stream;
 
 	list_for_each_entry(stream, &group->streams, group_link)
 		if (READ_ONCE(stream->enabled) && !stream->closing)
@@ -175,7 +176,7 @@ static inline bool group_is_enabled(const struct group *group)
  *
  * Context: any, any CPU.
  */
-void stream_stats(struct stream *stream, struct flowtap_stats *stats);
+void stream_stats(struct flowtap_stream *stream, struct flowtap_stats *stats);
 
 /**
  * stream_poll() - what poll() of the stream's file returns
@@ -184,7 +185,7 @@ void stream_stats(struct stream *stream, struct flowtap_stats *stats);
  * Context: any CPU.
  * Return: EPOLLIN | EPOLLRDNORM: there is enough to read; EPOLLHUP: the set has ended.
  */
-__poll_t stream_poll(struct stream *stream);
+__poll_t stream_poll(struct flowtap_stream *stream);
 
 /**
  * stream_name_task() - look up a task's numbers for its records
@@ -194,7 +195,7 @@ __poll_t stream_poll(struct stream *stream);
  * Context: the stream's CPU, interrupts off.
  * Return: the numbers, as output_thread().
  */
-static inline struct flowtap_thread stream_name_task(const struct stream *stream,
+static inline struct flowtap_thread stream_name_task(const struct flowtap_stream *stream,
 						     struct task_struct *task)
 {
 	return task == stream->named ? stream->thread : output_thread(&stream->output, task);
@@ -207,7 +208,7 @@ static inline struct flowtap_thread stream_name_task(const struct stream *stream
  *
  * Context: the stream's CPU, interrupts off.
  */
-static inline void stream_name_recorded(struct stream *stream, struct task_struct *task)
+static inline void stream_name_recorded(struct flowtap_stream *stream, struct task_struct *task)
 {
 	stream->thread = output_thread(&stream->output, task);
 	stream->named = task;
@@ -222,8 +223,8 @@ static inline void stream_name_recorded(struct stream *stream, struct task_struc
  *
  * Context: the stream's CPU, interrupts off.
  */
-static inline void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since,
-				    u32 cause)
+static inline void stream_write_gap(struct flowtap_stream *stream, struct task_struct *task,
+				    u64 since, u32 cause)
 {
 	output_write_gap(&stream->output, stream_name_task(stream, task), since, cause,
 			 FLOWTAP_UNKNOWN);

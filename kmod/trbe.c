@@ -224,7 +224,7 @@ static bool by_limit(void)
 	return !strcmp(watermark, "limit");
 }
 
-static bool find_window(struct trbe *trbe, const struct aux *aux, bool spare)
+static bool find_window(struct trbe *trbe, const struct flowtap_aux *aux, bool spare)
 {
 	const struct trbe_area area = {
 		.size = aux->size,
@@ -244,7 +244,7 @@ static bool find_window(struct trbe *trbe, const struct aux *aux, bool spare)
 	return true;
 }
 
-int trbe_enable(struct aux *aux, bool spare)
+int trbe_enable(struct flowtap_aux *aux, bool spare)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
 	const struct trbe_window *window = &trbe->window;
@@ -278,7 +278,7 @@ int trbe_enable(struct aux *aux, bool spare)
 	return 0;
 }
 
-static void fill(struct aux *aux, u64 from, u64 size)
+static void fill(struct flowtap_aux *aux, u64 from, u64 size)
 {
 	u64 at = from & (aux->size - 1), first = min(size, aux->size - at);
 
@@ -286,7 +286,7 @@ static void fill(struct aux *aux, u64 from, u64 size)
 	memset(aux->bytes, IGNORE, size - first);
 }
 
-void trbe_disable(struct aux *aux, struct collected *collected)
+void trbe_disable(struct flowtap_aux *aux, struct flowtap_collected *collected)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
 	u64 limitr, status, pointer;

@@ -8,8 +8,8 @@
 
 #include <linux/types.h>
 
-struct aux;
-struct collected;
+struct flowtap_aux;
+struct flowtap_collected;
 
 /**
  * trbe_init() - find the buffers' interrupts and request them
@@ -65,7 +65,7 @@ u64 trbe_idr(void);
  * Context: the stream's CPU, interrupts off; trace is prohibited.
  * Return: 0; -ENOSPC: the reader has not taken enough; -EBUSY: somebody else has enabled it.
  */
-int trbe_enable(struct aux *aux, bool spare);
+int trbe_enable(struct flowtap_aux *aux, bool spare);
 
 /**
  * trbe_disable() - disable this CPU's buffer and say what it has stored since trbe_enable()
@@ -74,6 +74,6 @@ int trbe_enable(struct aux *aux, bool spare);
  *
  * Context: the stream's CPU, interrupts off; trace is prohibited, TSB CSYNC has been executed.
  */
-void trbe_disable(struct aux *aux, struct collected *collected);
+void trbe_disable(struct flowtap_aux *aux, struct flowtap_collected *collected);
 
 #endif /* FLOWTAP_KMOD_TRBE_H */

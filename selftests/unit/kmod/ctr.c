@@ -21,20 +21,20 @@ struct flowtap_member {
 	bool displaced;
 };
 
-struct output {
+struct flowtap_output {
 	struct flowtap_stats stats;
 	u16 misc;
 };
 
-struct stream {
-	const struct source *source;
+struct flowtap_stream {
+	const struct flowtap_source *source;
 	u32 cpu;
 	struct task_struct *named;
 	struct {
 		u32 pid, tid;
 	} thread;
-	struct recording recording;
-	struct output output;
+	struct flowtap_recording recording;
+	struct flowtap_output output;
 };
 
 static struct {
@@ -44,31 +44,32 @@ static struct {
 
 static unsigned int gaps[FLOWTAP_CAUSE_MAX];
 
-static bool stream_is_wide(const struct stream *stream)
+static bool stream_is_wide(const struct flowtap_stream *stream)
 {
 	return false;
 }
 
-static void stream_name_recorded(struct stream *stream, struct task_struct *task)
+static void stream_name_recorded(struct flowtap_stream *stream, struct task_struct *task)
 {
 	stream->named = task;
 }
 
-static void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
+static void stream_write_gap(struct flowtap_stream *stream, struct task_struct *task, u64 since,
+			     u32 cause)
 {
 	gaps[cause]++;
 }
 
-static void *output_reserve(struct output *output, u32 size)
+static void *output_reserve(struct flowtap_output *output, u32 size)
 {
 	return size <= sizeof(written) ? &written : NULL;
 }
 
-static void output_commit(struct output *output, u32 size)
+static void output_commit(struct flowtap_output *output, u32 size)
 {
 }
 
-static bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
+static bool output_write(struct flowtap_output *output, u64 time, const void *head, u32 head_size,
 			 const void *tail, u32 tail_size)
 {
 	return false;
@@ -88,7 +89,7 @@ FIXTURE(ctr)
 	struct flowtap_configure configure;
 	struct flowtap_member member;
 	struct flowtap_entry history[FLOWTAP_DEPTH_MAX], scratch[FLOWTAP_DEPTH_MAX];
-	struct stream stream;
+	struct flowtap_stream stream;
 };
 
 FIXTURE_SETUP(ctr)
@@ -229,9 +230,9 @@ TEST_F(ctr, it_is_not_used_where_the_firmware_is_recorded)
 
 /* --- What a recording is. --- */
 
-static int configure(struct stream *stream, const struct flowtap_configure *configure)
+static int configure(struct flowtap_stream *stream, const struct flowtap_configure *configure)
 {
-	*stream = (struct stream){ .source = &ctr_source };
+	*stream = (struct flowtap_stream){ .source = &ctr_source };
 	stream->recording.modes = configure->modes;
 	return ctr_configure(&stream->recording, configure);
 }
@@ -273,7 +274,7 @@ TEST_F(ctr, only_an_interrupt_of_its_own_event_freezes_it)
 
 /* --- What becomes a sample. --- */
 
-static int start(struct stream *stream, struct flowtap_member *member,
+static int start(struct flowtap_stream *stream, struct flowtap_member *member,
 		 const struct flowtap_configure *asked)
 {
 	int error = ctr_online() == FLOWTAP_REASON_NONE ? configure(stream, asked) : -ENODEV;
@@ -292,8 +293,8 @@ static void run(unsigned long mode, unsigned long at, unsigned int n)
 }
 
 /* The interrupt of a counter, of which `own` is the stream's; and what the kernel does then. */
-static void overflows(struct stream *stream, struct flowtap_member *member, unsigned long pc,
-		      bool user, bool own, struct flowtap_entry *scratch)
+static void overflows(struct flowtap_stream *stream, struct flowtap_member *member,
+		      unsigned long pc, bool user, bool own, struct flowtap_entry *scratch)
 {
 	struct pt_regs regs = { .pc = pc, .user = user };
 
@@ -310,7 +311,7 @@ static void overflows(struct stream *stream, struct flowtap_member *member, unsi
 
 TEST_F(ctr, an_overflow_ends_where_it_was)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 
 	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
 	run(HART_U, PROGRAM, 3);
@@ -331,7 +332,7 @@ TEST_F(ctr, an_overflow_ends_where_it_was)
 /* The trap of somebody else's overflow is put in where the pointer can be moved. */
 TEST_F(ctr, an_overflow_of_others_is_no_loss_with_a_write_pointer)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 
 	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
 	run(HART_U, PROGRAM, 3);
@@ -349,7 +350,7 @@ TEST_F(ctr, an_overflow_of_others_is_no_loss_with_a_write_pointer)
 /* Without, it stays frozen, and what is told then is not taken for our own overflow's doing. */
 TEST_F(ctr, an_overflow_of_others_is_a_loss_without_a_write_pointer)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int others, i;
 
 	hart.points = false;
@@ -389,7 +390,7 @@ TEST_F(ctr, an_overflow_of_others_is_a_loss_without_a_write_pointer)
 TEST_F(ctr, an_overflow_without_a_trap_has_no_place_where_it_was)
 {
 	struct pt_regs regs = { .pc = PROGRAM + 0x30, .user = true };
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int kernel;
 
 	for (kernel = 0; kernel < 2; kernel++) {
@@ -417,7 +418,7 @@ TEST_F(ctr, an_overflow_without_a_trap_has_no_place_where_it_was)
 TEST_F(ctr, what_stopped_it_before_a_software_event_was_another)
 {
 	struct pt_regs regs = { .pc = PROGRAM + 0x30, .user = true };
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 
 	self->configure.event_type = PERF_TYPE_SOFTWARE;
 	self->configure.ctr.control = 1 << 11;		/* BPFRZ */
@@ -432,7 +433,7 @@ TEST_F(ctr, what_stopped_it_before_a_software_event_was_another)
 }
 
 /* At each interrupt's end. */
-static unsigned int reads_to_thaw(struct stream *stream)
+static unsigned int reads_to_thaw(struct flowtap_stream *stream)
 {
 	unsigned int before = hart.reads;
 
@@ -442,7 +443,7 @@ static unsigned int reads_to_thaw(struct stream *stream)
 
 TEST_F(ctr, no_register_is_read_after_interrupts_that_cannot_have_stopped_it)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 
 	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
 	run(HART_U, PROGRAM, 3);
@@ -464,7 +465,7 @@ TEST_F(ctr, no_register_is_read_after_interrupts_that_cannot_have_stopped_it)
 /* The way out of a guest is the kernel's, and was not recorded. */
 TEST_F(ctr, an_overflow_in_a_guest_is_a_loss_where_the_kernel_is_recorded)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int kernel;
 
 	for (kernel = 0; kernel < 2; kernel++) {
@@ -487,7 +488,7 @@ TEST_F(ctr, an_overflow_in_a_guest_is_a_loss_where_the_kernel_is_recorded)
 /* With every number of new ones, wherever the pointer is, whatever the buffer can hold. */
 TEST_F(ctr, a_sample_has_what_came_since_the_one_before)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int depth, n, hardware, i;
 	unsigned long at = PROGRAM;
 
@@ -543,7 +544,7 @@ TEST_F(ctr, nothing_of_another_owner_is_in_a_sample)
 	static const u32 triggers[] = { FLOWTAP_TRIGGER_OVERFLOW, FLOWTAP_TRIGGER_TIMER,
 					FLOWTAP_TRIGGER_SNAPSHOT, FLOWTAP_TRIGGER_SWITCH };
 	struct pt_regs regs = { .pc = PROGRAM, .user = true };
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int i, n = 0;
 
 	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
@@ -570,7 +571,7 @@ TEST_F(ctr, nothing_of_another_owner_is_in_a_sample)
 
 TEST_F(ctr, nothing_of_another_owner_is_put_back_or_put_right)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	struct pt_regs regs = { .pc = PROGRAM, .user = true };
 
 	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
@@ -602,7 +603,7 @@ TEST_F(ctr, what_was_lost_before_an_exec_is_told)
 {
 	static const u32 causes[] = { FLOWTAP_CAUSE_MAX, FLOWTAP_CAUSE_HARDWARE,
 				      FLOWTAP_CAUSE_FROZEN };
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int i, cause;
 
 	self->configure.ctr.control = 1 << 7;		/* RASEMU */
@@ -629,7 +630,7 @@ TEST_F(ctr, what_was_lost_before_an_exec_is_told)
 /* Returns take off it what calls have put there: a sample takes nothing, with cycle counts or without. */
 TEST_F(ctr, a_sample_takes_nothing_off_a_call_stack)
 {
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int cycles, i;
 
 	self->configure.ctr.control = 1 << 7;		/* RASEMU */
@@ -655,7 +656,7 @@ TEST_F(ctr, a_sample_takes_nothing_off_a_call_stack)
 TEST_F(ctr, a_history_does_not_go_to_a_hart_with_other_fields)
 {
 	static const unsigned long bits[] = { ALL_DATA, 0x0fff800f, TYPE_ONLY, 0xffff8000, 0 };
-	struct stream *stream = &self->stream;
+	struct flowtap_stream *stream = &self->stream;
 	unsigned int from, to, i;
 
 	for (from = 0; from < COUNT(bits); from++)

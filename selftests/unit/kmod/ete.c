@@ -24,8 +24,8 @@
 
 TEST_F(ete, a_unit_is_enabled_after_its_buffer_and_disabled_before_it)
 {
-	struct recording *recording = &self->recording;
-	struct collected collected;
+	struct flowtap_recording *recording = &self->recording;
+	struct flowtap_collected collected;
 	unsigned int set;
 
 	for (set = 0; set < 4; set++) {
@@ -55,7 +55,7 @@ TEST_F(ete, a_unit_is_enabled_after_its_buffer_and_disabled_before_it)
 /* What a switch of tasks does not need: the unit goes on, and its registers are as they were. */
 TEST_F(ete, a_unit_stays_enabled_while_its_buffer_is_emptied)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int round;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -86,7 +86,7 @@ TEST_F(ete, a_unit_stays_enabled_while_its_buffer_is_emptied)
 
 TEST_F(ete, errata_have_their_second_barriers)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int how;
 
 	/* Told by the kernel; of a kernel that does not know them by the number of the CPU. */
@@ -109,7 +109,7 @@ TEST_F(ete, errata_have_their_second_barriers)
 /* A recording's registers are written once, its unit's own state before each enabling. */
 TEST_F(ete, a_unit_is_programmed_when_it_has_another_recording)
 {
-	struct recording *recording = &self->recording, other;
+	struct flowtap_recording *recording = &self->recording, other;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	other = *recording;
@@ -134,7 +134,7 @@ TEST_F(ete, a_unit_is_programmed_when_it_has_another_recording)
 
 TEST_F(ete, what_is_asked_for_is_in_the_registers)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	self->configure.ete = (struct flowtap_ete_configure){
 		.config = FLOWTAP_TRCCONFIGR_CCI | FLOWTAP_TRCCONFIGR_TS, .cycle_threshold = 500,
@@ -201,7 +201,7 @@ TEST_F(ete, the_registers_that_are_written_are_those_that_there_are)
 		{ 5, 7 << 28, 1 << 28, 0x140 },		/* NUMCNTR: TRCCNTRLDVR0, TRCCNTVR3 */
 		{ 5, 7 << 28, 4 << 28, 0x16c },
 	};
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int i, there;
 	u32 without;
 
@@ -240,7 +240,7 @@ TEST_F(ete, a_buffer_has_the_window_and_the_mode_that_is_wanted)
 		{ "trigger", true, false, 0, PAGES, 3 << 3 | 3 << 1, 0 },
 		{ "trigger", false, true, PAGES, PAGES + 1, 3 << 3 | 3 << 1, 0 },
 	};
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int i;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -264,8 +264,8 @@ TEST_F(ete, a_buffer_has_the_window_and_the_mode_that_is_wanted)
 /* Up to where the pointer may be; of a flight recorder that went round it may be newer bytes. */
 TEST_F(ete, what_is_skipped_is_filled_where_bytes_came_after_it)
 {
-	struct recording *recording = &self->recording;
-	struct collected collected;
+	struct flowtap_recording *recording = &self->recording;
+	struct flowtap_collected collected;
 	unsigned int how;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -305,8 +305,8 @@ TEST_F(ete, how_a_buffer_ended_is_told)
 		{ 0x24ULL << 26 | 1 << 22 | 1 << 17, 100, 100, false, true },
 		{ 1 << 22 | 1 << 18 | 1 << 17, 100, 0, false, true },
 	};
-	struct recording *recording = &self->recording;
-	struct collected collected;
+	struct flowtap_recording *recording = &self->recording;
+	struct flowtap_collected collected;
 	unsigned int i, stopped = 0;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -331,7 +331,7 @@ TEST_F(ete, how_a_buffer_ended_is_told)
 
 TEST_F(ete, a_unit_with_an_owner_is_not_used)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int who;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -365,7 +365,7 @@ TEST_F(ete, a_unit_with_an_owner_is_not_used)
 /* Both have looked, and nobody had it. */
 TEST_F(ete, an_owner_who_claims_at_the_same_time_has_it)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	pe.claims_of_another = EXTERNAL;
@@ -384,7 +384,7 @@ TEST_F(ete, an_owner_who_claims_at_the_same_time_has_it)
 
 TEST_F(ete, a_buffer_with_an_owner_is_not_used)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	const u64 limitr = 0x7000 | ENABLED;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -405,8 +405,8 @@ TEST_F(ete, a_buffer_with_an_owner_is_not_used)
 
 TEST_F(ete, who_has_disabled_the_unit_has_what_came_since)
 {
-	struct recording *recording = &self->recording;
-	struct collected collected;
+	struct flowtap_recording *recording = &self->recording;
+	struct flowtap_collected collected;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	ASSERT_EQ(0, ete_open(recording, false));
@@ -426,8 +426,8 @@ TEST_F(ete, who_has_disabled_the_unit_has_what_came_since)
 /* A buffer that another has enabled meanwhile goes on; nothing in the area is taken for trace. */
 TEST_F(ete, a_buffer_that_another_has_taken_is_his)
 {
-	struct recording *recording = &self->recording;
-	struct collected collected;
+	struct flowtap_recording *recording = &self->recording;
+	struct flowtap_collected collected;
 	unsigned int how;
 	u64 limitr;
 
@@ -461,7 +461,7 @@ TEST_F(ete, a_buffer_that_another_has_taken_is_his)
 
 TEST_F(ete, another_s_trace_is_left_alone_when_a_cpu_goes_and_comes)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int state;
 
 	for (state = 0; state < 2; state++) {
@@ -488,7 +488,7 @@ TEST_F(ete, another_s_trace_is_left_alone_when_a_cpu_goes_and_comes)
 
 TEST_F(ete, a_cpu_is_left_as_it_was_found)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	EXPECT_EQ(SELF, pe.claims);
@@ -509,7 +509,7 @@ TEST_F(ete, a_cpu_is_left_as_it_was_found)
 /* After a state in which it lost its registers: the lock is on, the status has any value. */
 TEST_F(ete, a_cpu_that_lost_its_registers_is_made_well)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	pe.locked = 1;
@@ -529,7 +529,7 @@ TEST_F(ete, a_cpu_that_lost_its_registers_is_made_well)
 
 TEST_F(ete, a_slow_unit_is_waited_for)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	pe.slow = 9999;
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -545,7 +545,7 @@ TEST_F(ete, a_slow_unit_is_waited_for)
 /* Interrupts are off while it is waited for: 10000 polls once, from then on a few at a switch. */
 TEST_F(ete, a_stuck_unit_is_waited_for_once)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 	unsigned int round, n;
 
 	for (round = 0; round < 2; round++) {
@@ -574,7 +574,7 @@ TEST_F(ete, a_stuck_unit_is_waited_for_once)
 /* All is undone that was done before. */
 TEST_F(ete, a_unit_that_does_not_start_is_disabled_again)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	pe.slow = PE_NEVER;
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
@@ -595,7 +595,7 @@ TEST_F(ete, a_unit_that_does_not_start_is_disabled_again)
 
 TEST_F(ete, without_room_nothing_is_enabled)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	self->aux.head = self->aux.size;

@@ -29,8 +29,8 @@ FIXTURE(ete)
 {
 	struct device_node cpu, unit, buffer;
 	struct flowtap_configure configure;
-	struct recording recording;
-	struct aux aux;
+	struct flowtap_recording recording;
+	struct flowtap_aux aux;
 };
 
 FIXTURE_SETUP(ete)
@@ -56,7 +56,7 @@ FIXTURE_SETUP(ete)
 	self->configure = (struct flowtap_configure){
 		.source = FLOWTAP_SOURCE_ETE, .modes = FLOWTAP_MODE_USER,
 	};
-	self->aux = (struct aux){
+	self->aux = (struct flowtap_aux){
 		.bytes = area, .size = PAGES * PAGE_SIZE, .watermark = PAGE_SIZE,
 	};
 	memset(&self->recording, 0, sizeof(self->recording));
@@ -79,22 +79,26 @@ static inline void forget(void)
 }
 
 /* A recording, on a CPU that is online. */
-static inline int begin(struct recording *recording, struct aux *aux,
+static inline int begin(struct flowtap_recording *recording, struct flowtap_aux *aux,
 			const struct flowtap_configure *configure)
 {
 	static u64 ids;
 	int error = -ENODEV;
 
-	*recording = (struct recording){ .id = ++ids, .modes = configure->modes, .aux = aux };
+	*recording = (struct flowtap_recording){
+		.id = ++ids,
+		.modes = configure->modes,
+		.aux = aux,
+	};
 	if (ete_online() == FLOWTAP_REASON_NONE)
 		error = ete_configure(recording, configure);
 	forget();
 	return error;
 }
 
-static inline struct collected end(struct recording *recording, bool stop)
+static inline struct flowtap_collected end(struct flowtap_recording *recording, bool stop)
 {
-	struct collected collected = { 0 };
+	struct flowtap_collected collected = { 0 };
 
 	ete_close(recording, stop, &collected);
 	return collected;

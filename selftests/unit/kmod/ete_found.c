@@ -181,7 +181,7 @@ TEST_F(ete, a_buffer_that_cannot_be_used_is_not_touched)
 
 TEST_F(ete, an_interrupt_without_an_owner_does_not_come_for_ever)
 {
-	struct recording *recording = &self->recording;
+	struct flowtap_recording *recording = &self->recording;
 
 	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
 	/* Whoever had it has cleared the cause. */

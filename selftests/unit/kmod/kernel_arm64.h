@@ -166,7 +166,7 @@ static inline int flowtap_request_percpu_irq(int irq, irq_handler_t handler,
 
 #define FLOWTAP_KMOD_AUX_H
 
-struct aux {
+struct flowtap_aux {
 	u8 *bytes;
 	u64 size, head, tail;
 	u32 watermark;

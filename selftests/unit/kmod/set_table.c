@@ -93,7 +93,7 @@ struct flowtap_member {
 
 struct flowtap_set {
 	int lock;
-	struct set_table *table;
+	struct flowtap_set_table *table;
 	struct list_head members;
 	u32 count;
 };
@@ -112,7 +112,7 @@ static const struct task_struct *task_of(u32 n)
 	return (const struct task_struct *)(0xff60000081234000UL + n * stride);
 }
 
-static struct flowtap_member *find(const struct set_table *table, u32 n)
+static struct flowtap_member *find(const struct flowtap_set_table *table, u32 n)
 {
 	return set_table_find(table, task_of(n));
 }
@@ -140,7 +140,7 @@ static void drop(u32 n)
 }
 
 /* Of every fifth from `from` to `to`, those who are not found, or not as themselves. */
-static u32 missing(const struct set_table *table, u32 from, u32 to)
+static u32 missing(const struct flowtap_set_table *table, u32 from, u32 to)
 {
 	u32 n, wrong = 0;
 
@@ -149,7 +149,7 @@ static u32 missing(const struct set_table *table, u32 from, u32 to)
 	return wrong;
 }
 
-static u32 longest(const struct set_table *table)
+static u32 longest(const struct flowtap_set_table *table)
 {
 	const struct hlist_node *link;
 	u32 chain, n, most = 0;
@@ -163,7 +163,8 @@ static u32 longest(const struct set_table *table)
 }
 
 static struct {
-	const struct set_table *table;	/* which somebody reads who began before the set grew */
+	/* Somebody reads it who began before the set grew. */
+	const struct flowtap_set_table *table;
 	u32 growths, wrong;
 	u32 dropped, added;		/* numbers of members that go and come while it grows */
 } reader;
@@ -274,7 +275,7 @@ TEST_F(set_table, no_chain_is_long)
 
 TEST_F(set_table, without_memory_it_stays_as_it_is)
 {
-	const struct set_table *table = set.table;
+	const struct flowtap_set_table *table = set.table;
 	const u32 many = 1000;
 	u32 n;
 
