@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* /dev/flowtap. */
+/* /dev/flowtap. Whom its commands call beside members and group, and why: see layers. */
 #ifndef FLOWTAP_KMOD_DEVICE_H
 #define FLOWTAP_KMOD_DEVICE_H
 

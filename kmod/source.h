@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A source is hardware (or its imitation) that records control transfers on one CPU. The core
- * calls the operations on that CPU with interrupts off, except configure.
+ * calls the operations on that CPU with interrupts off, except configure. A source writes no record:
+ * sample.h and piece.h do, of what it has drained or collected (see layers).
  */
 #ifndef FLOWTAP_KMOD_SOURCE_H
 #define FLOWTAP_KMOD_SOURCE_H
