@@ -484,10 +484,10 @@ static __always_inline bool stopped_by_overflows(const struct flowtap_recording 
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
  * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
- * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss. Where the
- * pointer cannot be moved it stays frozen as well, and where the overflow was in a guest, whose way out
- * through the kernel is not there: the loss is told even if that trigger's own overflow would have
- * frozen it.
+ * breakpoint, whose history is wanted: the next trigger finds it frozen and records the loss. Where
+ * the pointer cannot be moved it remains frozen as well, and where the overflow was in a guest,
+ * whose exit through the kernel is not there: the loss is recorded even if that trigger's own
+ * overflow would have frozen it.
  */
 static void notrace ctr_thaw(struct flowtap_recording *recording)
 {

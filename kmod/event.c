@@ -333,7 +333,7 @@ static u32 without(struct flowtap_group *group, struct task_struct **last,
 
 /*
  * No event of this task ever triggers: a GAP record says so, and it is not tried again. Nobody can be
- * told while nothing is enabled, and nothing is missed: whoever enables it tries again.
+ * reported while nothing is enabled, and nothing is missed: whoever enables it tries again.
  */
 static void give_up(struct flowtap_group *group, struct task_struct *task)
 {

@@ -17,7 +17,7 @@ struct task_struct;
  * @cause: FLOWTAP_CAUSE_.
  *
  * Context: interrupts on, under RCU; does not sleep.
- * Return: false: no stream is enabled whose CPU is online, and nobody was told.
+ * Return: false: no stream is enabled whose CPU is online, and nothing was written.
  */
 bool gap_write(struct flowtap_group *group, struct task_struct *task, u64 since, u32 cause);
 

@@ -368,7 +368,7 @@ static void write_last_gaps(struct flowtap_group *group, struct flowtap_member *
 
 /*
  * What the caller has changed is of this CPU: elsewhere the task would have run meanwhile. Kernels
- * after 6.12 call hooks with preemption on: better told here than by a false loss now and then.
+ * after 6.12 call hooks with preemption on: better a warning here than a false loss now and then.
  */
 static void stay_here(void)
 {

@@ -226,7 +226,7 @@ int group_remove(struct flowtap_group *group, u32 pid, bool thread)
 
 /*
  * Whether it is to be there, as was asked, is known under group->set.lock: where that has changed
- * nothing is done any more. Nobody waits for the answer: a GAP record tells of a task that cannot be
+ * nothing is done any more. Nobody waits for the answer: a GAP record names a task that cannot be
  * traced, or left out.
  */
 static void serve(struct flowtap_group *group, struct task_struct *task, bool add,

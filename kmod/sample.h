@@ -42,7 +42,7 @@ u32 sample_write(struct flowtap_stream *stream, struct flowtap_member *member, u
  * @stream: holds the source; recording is paused.
  * @member: has a history.
  * @frozen: recording had been stopped before it was paused: a sample is written instead. Where the
- *	source is somebody else's there is nothing to keep, and the loss is told.
+ *	source is somebody else's there is nothing to keep, and the loss is recorded.
  * @scratch: as for sample_write().
  *
  * Context: the stream's CPU, interrupts off.

@@ -230,7 +230,7 @@ static inline bool set_member_ran(const struct flowtap_member *member)
  * of that before.
  *
  * Context: the task's CPU, interrupts off.
- * Return: it has; that is told once.
+ * Return: it has; that is reported once.
  */
 static inline bool set_member_renamed(struct flowtap_member *member)
 {
