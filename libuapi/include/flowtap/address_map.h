@@ -173,13 +173,13 @@ int flowtap_address_map_fork(struct flowtap_address_map *map, uint32_t parent, u
 			     uint64_t time);
 /*
  * The process had that thread at that time, which may be long after the thread began only where its
- * begin was told as well. Nothing happens if it is the first one (pid == tid). 0 or -ENOMEM.
+ * begin was reported as well. Nothing happens if it is the first one (pid == tid). 0 or -ENOMEM.
  */
 int flowtap_address_map_thread(struct flowtap_address_map *map, uint32_t pid, uint32_t tid,
 			       uint64_t time);
 /* Whether a process that is known had, up to that time, no other thread than its first. */
 bool flowtap_address_map_single(struct flowtap_address_map *map, uint32_t pid, uint64_t until);
-/* Not all that happened to processes is told. */
+/* Not all that happened to processes is reported. */
 void flowtap_address_map_set_lossy(struct flowtap_address_map *map);
 bool flowtap_address_map_is_lossy(const struct flowtap_address_map *map);
 /* From now on nothing is mapped. 0 or -ENOMEM. */

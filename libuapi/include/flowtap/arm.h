@@ -3,10 +3,10 @@
  * Arm instructions, as a trace analyzer has to know them (K10.5.5.18.5): which are P0 instructions,
  * where they go, how long they are. A64, A32 and T32.
  *
- * What is no branch is FLOWTAP_ARM_OTHER, known or not: an analyzer is told by the trace that an
- * instruction was executed, and new ones are made every year. So are those that take an exception
- * (SVC, HVC, SMC, BRK, UDF, TCANCEL, TENTER: Exception elements tell), DRPS (Debug state is not
- * traced), TCOMMIT and the barriers other than ISB.
+ * What is no branch is FLOWTAP_ARM_OTHER, known or not: the trace itself says to an analyzer that
+ * an instruction was executed, and new ones are made every year. So are those that take an
+ * exception (SVC, HVC, SMC, BRK, UDF, TCANCEL, TENTER: Exception elements say so), DRPS (Debug
+ * state is not traced), TCOMMIT and the barriers other than ISB.
  *
  * Bits that A32 and T32 want to be 0 or 1 are not looked at. A32 and T32 instructions for which the
  * manual calls the PC as destination UNPREDICTABLE are no branches.

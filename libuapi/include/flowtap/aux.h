@@ -80,7 +80,7 @@ int flowtap_aux_configure(struct flowtap_aux *aux, uint32_t cpu, const void *con
  * record or its bytes becomes a gap.
  *
  * What an AUX record becomes, in this order: a `context` where pid, tid or cpu are not those of the
- * element before; the gaps that its `loss` has and no GAP record has told since the task's AUX
+ * element before; the gaps that its `loss` has and no GAP record has had since the task's AUX
  * record before (since: the end of that one, until: this one's `since`); a gap where the sequence
  * shows that records are missing; where it is contiguous and the kernel is traced a gap `recorder`,
  * for the module's own code is not in the trace; a session, unless FLOWTAP_AUX_CONTINUES (or the

@@ -3,7 +3,7 @@
  * The block cache: each distinct block of code is taken apart once, then looked up.
  *
  * A block is a run of instructions of one ISA that ends at the first one that can transfer control,
- * taken or not, or before the address where the decoder was told to stop (a trap, the end of a
+ * taken or not, or before the address where the decoder was to stop (a trap, the end of a
  * sample). A run that goes on for long is ended in between as well (flowtap_block_max_size). The
  * key is (code->key, ISA, address, stop), so a file mapped at the same address in many processes
  * has its blocks once, and remapped memory gets other ones.

@@ -19,9 +19,9 @@
  *
  * Tarmac and QEMU4V, also packed by gzip: lines that are known, with all their parts; times and
  * numbers that do not go back; opcodes of the right size; a last line that has its end. Of Tarmac
- * besides: a PC that is where the instruction before leads to, unless a gap or an exception is told
- * (QEMU4V cannot tell them); and what Arm's own tools (tarmac-trace-utilities) do not take though
- * the specification allows it.
+ * besides: a PC that is where the instruction before leads to, unless a gap or an exception is
+ * written (QEMU4V cannot express them); and what Arm's own tools (tarmac-trace-utilities) do not
+ * take though the specification allows it.
  */
 #ifndef FLOWTAP_CHECK_H
 #define FLOWTAP_CHECK_H

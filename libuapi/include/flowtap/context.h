@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Contexts: who executes, and how. The flow (flow.h) tells them; memory depends on them. */
+/* Contexts: who executes, and how. The flow (flow.h) has them; memory depends on them. */
 #ifndef FLOWTAP_CONTEXT_H
 #define FLOWTAP_CONTEXT_H
 

@@ -3,7 +3,7 @@
  * Disassembly: the text of one instruction. LLVM's library or capstone's is loaded at run time;
  * nothing of them is needed to build or to start.
  *
- * It is slow (about a microsecond), so callers keep what they are told with the block.
+ * It is slow (about a microsecond), so callers keep what it returns with the block.
  */
 #ifndef FLOWTAP_DISASM_H
 #define FLOWTAP_DISASM_H

@@ -12,9 +12,9 @@
  * With io_uring the rings' memory is written straight into the file, at places that the archive's
  * writer gives away, and one system call hands over all that is to be written and waits for all
  * that may happen. A tail advances only over blocks that are in the file as a whole, in their order
- * in the ring: whatever fails, what the archive lacks is still in the ring, or told as lost. Blocks
- * of a ring that hold little (8 KiB) are copied together and written by one write. Everything
- * that others write to the archive meanwhile goes into it by the same writer.
+ * in the ring: whatever fails, what the archive lacks is still in the ring, or recorded as lost.
+ * Blocks of a ring that hold little (8 KiB) are copied together and written by one write.
+ * Everything that others write to the archive meanwhile goes into it by the same writer.
  *
  * Of a stream whose reader has its AUX area mapped, the bytes that AUX records name go into the
  * file the same way, as AUX blocks before the block with these records, with such pads of the kernel
@@ -82,10 +82,10 @@ int flowtap_drain_remove(struct flowtap_drain *drain, int number);
 enum flowtap_drain_method flowtap_drain_method(const struct flowtap_drain *drain);
 
 /*
- * Waits until a stream or another fd has something to tell, or until timeout_ms (-1: for ever).
+ * Waits until a stream or another fd has something to report, or until timeout_ms (-1: for ever).
  * 1; 0: time is over, a signal came, or the kernel has no memory now. -errno of the archive: nothing more will be written.
  *
- * What is told is told once (edge-triggered): look at the fd until it has nothing more. One that
+ * It is reported once (edge-triggered): look at the fd until it has nothing more. One that
  * gave POLLHUP, POLLERR or POLLNVAL is not waited for any more.
  */
 int flowtap_drain_wait(struct flowtap_drain *drain, int timeout_ms);

@@ -125,7 +125,7 @@ struct flowtap_timestamp {
 };
 
 /*
- * Q (K10.5.5.15): `instructions` were executed from start on, by a way that is not told: nothing
+ * Q (K10.5.5.15): `instructions` were executed from start on, by an unknown path: nothing
  * says which branches were taken, so there are no blocks. The flow goes on at next.
  */
 struct flowtap_q {
@@ -165,7 +165,7 @@ enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_TRANSACTION,
 	FLOWTAP_ELEMENT_EVENT,		/* ETEEvents: bit i of `event`, number i */
 	FLOWTAP_ELEMENT_INSTRUMENTATION,
-	FLOWTAP_ELEMENT_SOURCE,		/* the blocks that follow were told as one, up to `source` */
+	FLOWTAP_ELEMENT_SOURCE,		/* the blocks that follow came as one, up to `source` */
 };
 
 /* Everything but blocks. Valid during the call only. */

@@ -58,8 +58,8 @@ struct flowtap_frames {
 		    uint64_t offset);
 	/*
 	 * May be NULL. Of any source: bytes [offset, offset + size) of the input are lost. Losses
-	 * of one kind without data between them are told as one, and data after a loss of which no
-	 * ID is known with that loss. The size of a barrier is 0, or reaches to after such data.
+	 * of one kind without data between them are reported as one, and data after a loss of which
+	 * no ID is known with that loss. The size of a barrier is 0, or reaches to after such data.
 	 */
 	int (*lost)(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		    uint64_t size);
@@ -79,7 +79,7 @@ struct flowtap_frames {
 	bool aligned;			/* where frames begin is known */
 	enum flowtap_frame_loss skipping;	/* not aligned: why */
 	uint64_t begin;			/* offset of the frame, or of what is skipped */
-	bool pending;			/* a loss that is not told yet */
+	bool pending;			/* a loss that is not reported yet */
 	enum flowtap_frame_loss loss;
 	uint64_t lost_offset;
 	uint64_t lost_size;
@@ -91,7 +91,7 @@ struct flowtap_frames {
 
 /*
  * The next bytes, in pieces of any size. 0; what data or lost returned below 0, and then the rest
- * is not looked at. What is wrong with the bytes is no error: it is told through lost, and it goes
+ * is not looked at. What is wrong with the bytes is no error: it is reported to lost, and it goes
  * on at the next frame, or where syncs are at the next full sync.
  */
 int flowtap_frames_decode(struct flowtap_frames *frames, const uint8_t *bytes, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Code that a trace itself tells: readers of formats that hold opcodes hand on one instruction
+ * Code that a trace itself holds: readers of formats that hold opcodes hand on one instruction
  * after the other, a sink gets blocks as a decoder would make them (block.h). A block is kept by
  * address, ISA and opcodes, so that code that changes at an address becomes another block.
  *
@@ -33,11 +33,11 @@ struct flowtap_blocks *flowtap_learned_blocks(struct flowtap_learned *learned);
 void flowtap_learned_sink(struct flowtap_learned *learned, struct flowtap_sink *sink);
 
 /*
- * The instruction at `address` was executed, after all that were told before it. If the one before
+ * The instruction at `address` was executed, after all that were added before it. If the one before
  * was not said to be taken and does not end there: it is a branch that was taken to here, if it can
  * be one (an ecall or ebreak goes to its handler); else the flow is not continuous, and a gap
  * (FLOWTAP_GAP_IMPOSSIBLE) comes between, as it does where `address` is not the target that was
- * told.
+ * given.
  * 0; -EILSEQ: `size` bytes are no instruction of isa; -EINVAL: the address is not aligned for it,
  * or wraps; -ENOMEM; what the sink returned. After -EILSEQ and -EINVAL nothing has changed.
  */

@@ -17,8 +17,8 @@ struct flowtap_blocks;
 
 /*
  * Where the times of lines come from. Every instruction and every event that is no part of one has
- * a time of its own, and times ascend strictly: one that is told and already past does not count,
- * and between two that are told they are counted on by 1.
+ * a time of its own, and times ascend strictly: one that is given and already past does not count,
+ * and between two that are given they are counted on by 1.
  */
 enum flowtap_lines_time {
 	FLOWTAP_LINES_INDEX,	/* counted from 1, unit clk */
@@ -29,10 +29,10 @@ enum flowtap_lines_time {
 
 struct flowtap_lines_options {
 	enum flowtap_lines_time time;
-	/* Nanoseconds that count as 0; 0: the first time that is told. */
+	/* Nanoseconds that count as 0; 0: the first time that is given. */
 	uint64_t since;
 	/*
-	 * Ticks a second of what FLOWTAP_ELEMENT_TIMESTAMP tells; 0: not known, they do not count.
+	 * Ticks a second of what FLOWTAP_ELEMENT_TIMESTAMP holds; 0: not known, they do not count.
 	 */
 	uint64_t frequency;
 	/*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Memory images: which code stood where, as dumps and ELF files tell it that were put aside beside
+ * Memory images: which code was where, as it is in dumps and ELF files that were put aside beside
  * a trace. For traces of which nobody recorded who mapped what when; address_map.h is for those.
  *
  * What was added first is found first where two of them overlap; what is adjacent is one region of
@@ -33,7 +33,7 @@ enum flowtap_memory_space {
 /* In which contexts an image is there. All zeros: in any. */
 struct flowtap_memory_filter {
 	uint8_t spaces;		/* of FLOWTAP_SPACE_, 0 all of them */
-	bool has_contextid;	/* only where the trace tells it, and it is this */
+	bool has_contextid;	/* only where the trace has it, and it is this */
 	bool has_vmid;
 	uint32_t vmid;
 	uint64_t contextid;

@@ -6,7 +6,7 @@
  *
  * Frames do not need each other. A file that was cut is good up to there, and one that is damaged
  * before and after the damage: what is missing of a frame becomes zeros, so that what follows
- * stands where it stood, and the archive's own checksums tell which blocks are good.
+ * is at its old offset, and the archive's own checksums show which blocks are good.
  */
 #ifndef FLOWTAP_PACKED_H
 #define FLOWTAP_PACKED_H
@@ -53,7 +53,7 @@ struct flowtap_unpacked {
 
 /*
  * Unpacks the file `from`, from its first byte on, into the file `to`, from its first byte on; `to`
- * is empty before. Both are regular files. 0, damage or not, which *unpacked tells; else what came
+ * is empty before. Both are regular files. 0, damage or not, which *unpacked says; else what came
  * out before stands in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
  * further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
  */

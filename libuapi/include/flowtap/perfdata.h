@@ -50,7 +50,7 @@ struct flowtap_perfdata_cpu {
 struct flowtap_perfdata_range {
 	uint64_t time;		/* when it was collected: its end; 0 unknown */
 	uint64_t offset;	/* of its bytes in the file */
-	uint64_t size;		/* 0: it only tells of a loss */
+	uint64_t size;		/* 0: it only reports a loss */
 	uint64_t missing;	/* bytes before it that are not in the file, or no whole frame */
 	uint64_t unnamed;	/* others before it, of which no AUX record says what they are */
 	uint32_t flags;		/* FLOWTAP_PERFDATA_ */
@@ -109,7 +109,7 @@ bool flowtap_perfdata_is(const void *bytes, size_t size);
  * Reads a regular file (the descriptor is borrowed until close). 0; -EBADMSG: no perf.data, or
  * nothing of it can be used; -EPROTONOSUPPORT: a kind that is refused; -ENODATA: no trace of cs_etm
  * is in it; -ENOMEM; another -errno of pread. Where it is not 0, *reason (unless NULL) is a line
- * for people. Damage that leaves something is told by `damage` (may be NULL).
+ * for people. Damage that leaves something is reported to `damage` (may be NULL).
  */
 int flowtap_perfdata_open(int fd, flowtap_perfdata_damage damage, void *argument,
 			  struct flowtap_perfdata **perfdata, const char **reason);
@@ -212,7 +212,7 @@ int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
 int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*
  * Decodes range after range. Each is a session of its own: the trace unit was stopped between
- * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for
+ * them (as perf itself does). What the AUX records say of losses becomes gaps: TRUNCATED, for
  * COLLISION as well; PARTIAL, bytes that are not in the file and those that no AUX record names,
  * RING_FULL (of a snapshot what is not in the file is WRAPPED: written over before it). Regions
  * that nothing can be made of (an unknown trace unit, one that flowtap_ete_unsupported refuses, a

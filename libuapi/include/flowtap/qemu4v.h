@@ -8,7 +8,7 @@
  *	2 clk R ra 0000000080000006
  *
  * There are records of instructions, and of the link register where a call writes it. What else
- * registers and memory hold no control flow can tell: there are no memory records. Where the flow
+ * registers and memory hold no control flow contains: there are no memory records. Where the flow
  * is not continuous, the number of an instruction is one higher than it would be; why, and
  * exceptions, have no record. flowtap-qemu4v(5) has it all.
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Readers of trace files: a file becomes the flow that a decoder would have told (flow.h). Each
+ * Readers of trace files: a file becomes the flow that a decoder would have emitted (flow.h). Each
  * format's reader is declared in its header: flowtap_stf_read (stf.h), flowtap_tarmac_read and
  * flowtap_qemu4v_read (lines.h).
  *
  * Blocks are made of the opcodes that the file holds (learned.h). What is in the file and has no
  * element in the flow (registers, memory) is counted, not handed on.
  *
- * Damage never ends a reader: it is told with its offset, becomes a gap, and reading goes on where
- * the format allows it. What stands before it was handed on.
+ * Damage never ends a reader: it is reported with its offset, becomes a gap, and reading goes on
+ * where the format allows it. What stands before it was handed on.
  */
 #ifndef FLOWTAP_READ_H
 #define FLOWTAP_READ_H

@@ -13,9 +13,9 @@
  * of archives takes (archive.h). A pipe is first copied to a temporary file without a name
  * ($TMPDIR, else /var/tmp, /tmp).
  *
- * The end of a process is not told to the map: the last sample of a task is made when it leaves the
- * CPU for the last time, which is after the EXIT of its last thread. An address space ends when the
- * pid is forked anew or executes.
+ * The end of a process is not reported to the map: the last sample of a task is made when it leaves
+ * the CPU for the last time, which is after the EXIT of its last thread. An address space ends when
+ * the pid is forked anew or executes.
  */
 #ifndef FLOWTAP_REPLAY_H
 #define FLOWTAP_REPLAY_H

@@ -38,8 +38,9 @@ struct flowtap_buffer {
  */
 int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages, uint32_t flags);
 /*
- * Maps the AUX area that the ring's control page tells of; aux_pages as in CONFIGURE. Unmapped with
- * the ring. 0; -errno of mmap; -EINVAL: no pages; -EPROTO where the page contradicts aux_pages.
+ * Maps the AUX area that the ring's control page describes; aux_pages as in CONFIGURE. Unmapped
+ * with the ring. 0; -errno of mmap; -EINVAL: no pages; -EPROTO where the page contradicts
+ * aux_pages.
  */
 int flowtap_reader_map_aux(struct flowtap_reader *reader, int fd, size_t aux_pages);
 void flowtap_reader_unmap(struct flowtap_reader *reader);

@@ -8,7 +8,7 @@
  * thread and CPU), /proc is polled instead, at each drain but for no more than `poll_share` of the
  * CPU's time (every ten seconds in any case), and flowtap_sideband_polled says so. What is mapped and
  * unmapped between two looks is then missed, what is seen is given the time of the look before, and
- * the end of tasks is not told.
+ * the end of tasks is not recorded.
  *
  * Code that no path leads to (made at run time, of deleted files, of memfd) is saved as it is at
  * the start, at most 64 MiB and only where it is not writable; such code that comes later is not,
@@ -43,7 +43,7 @@ struct flowtap_sideband_options {
 	 */
 	size_t keep;
 	/*
-	 * Told of each mapping that goes into the archive, unless NULL; what it returns below 0
+	 * Called for each mapping that goes into the archive, unless NULL; what it returns below 0
 	 * ends whatever was called.
 	 */
 	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);

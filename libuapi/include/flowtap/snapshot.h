@@ -82,7 +82,7 @@ int flowtap_snapshot_open_buffer(const struct flowtap_snapshot *snapshot,
 
 /*
  * The memory that the source's processor saw: the dumps of its own, and after them those of the
- * other processors in the same buffer. Those that cannot be had are told. 0 and *memory, to be
+ * other processors in the same buffer. Those that cannot be had are reported. 0 and *memory, to be
  * freed by the caller; -ENOMEM; -E2BIG.
  */
 int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,

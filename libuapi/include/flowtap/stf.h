@@ -17,7 +17,7 @@
  * unexplained" if nobody said why) or a PROCESS_ID_EXT of another thread. PROCESS_ID_EXT is
  * {cpu, pid, tid}. Times and cycles are not written.
  *
- * A trap of which the flow tells cause and handler, and that is an ecall or ebreak just written, is
+ * A trap of which the flow has cause and handler, and that is an ecall or ebreak just written, is
  * an EVENT with its EVENT_PC_TARGET in the group of that instruction; any other is a COMMENT, and
  * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
  * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
@@ -38,12 +38,12 @@
  *   EVENT has: `exception NUMBER RETURN` is a COMMENT and a FORCE_PC leads to the handler.
  * - INST_PC_TARGET is given for branches and exception returns, not for ISB, WFI and others that
  *   go on after themselves. A branch by a register whose target was lost has none, then what was
- *   lost is told and a FORCE_PC follows. In its group is the COMMENT "taken" where its opcode does
- *   not say that: it is conditional, or T32's.
+ *   lost is recorded and a FORCE_PC follows. In its group is the COMMENT "taken" where its opcode
+ *   does not say that: it is conditional, or T32's.
  * - trace_on, q_range and gaps are COMMENTs before a FORCE_PC; transaction, event and ite are
  *   COMMENTs only. The instructions of a q_range are not there, as nobody knows them.
  * - Another process is PROCESS_ID_EXT without FORCE_PC: the trace is a CPU's and goes on. Ids that
- *   the trace does not tell are 0.
+ *   the trace does not have are 0.
  */
 #ifndef FLOWTAP_STF_H
 #define FLOWTAP_STF_H
@@ -122,7 +122,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  *
  * - blocks of the opcodes; one that was not left as its opcode can be is a gap, as is a FORCE_PC
  *   that nobody explains, and what cannot be read;
- * - context: PROCESS_ID_EXT, changes of mode, and the lines `context` of COMMENTs; told when it
+ * - context: PROCESS_ID_EXT, changes of mode, and the lines `context` of COMMENTs; written when it
  *   changes what is executed next, but not where that is only A32 instead of T32 or the reverse
  *   (blocks say that, and no STF whether the flow had a context there);
  * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
@@ -134,7 +134,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  *
  * It has no time, timestamp, cycles, mispredicted, marker, source, and no context that repeats the
  * one before. What an STF holds besides is counted (read->extra). RV32, x86 and Power: instructions
- * are counted, none is told, and a gap says so.
+ * are counted, none is written, and a gap says so.
  *
  * read->instructions counts opcode records, also of instructions that did not complete. Offsets of
  * problems are the file's for what cannot be unpacked, else those in the unpacked records. After
@@ -143,7 +143,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * Memory: what `learned` takes, 0.5 MiB, for a .zstf up to 8 MiB and zstd's window, and up to 64 MiB
  * of comments that stand before the last instruction and are of what comes after it.
  * 0: it was read as far as can be, see read->problems; -EBADMSG: it is none of these files;
- * -EPROTONOSUPPORT: packed by xz, as read->problem was told; -ENOMEM; -errno of read; what the sink
+ * -EPROTONOSUPPORT: packed by xz, as read->problem says; -ENOMEM; -errno of read; what the sink
  * returned.
  */
 int flowtap_stf_read(struct flowtap_read *read, int fd);

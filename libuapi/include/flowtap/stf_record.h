@@ -77,7 +77,7 @@ int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_
 			     const struct flowtap_stf_record *record, size_t *size);
 /*
  * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all
- * of it, *size are, or if that is 0 more are needed to tell; -EBADMSG: no record has this
+ * of it, *size are, or if that is 0 more are needed to know; -EBADMSG: no record has this
  * descriptor, or it is a TRANSACTION of which the protocol or the channel is not known. Without the
  * bytes after its fields a record is taken as well, with -ENODATA; of them there are then those
  * that are available. But for COMMENT and ISA_EXTENDED none is longer than 75 KiB.

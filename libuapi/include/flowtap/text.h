@@ -35,8 +35,8 @@
  *	trace_on					not continuous: begin, filter or overflow
  *	no_image ADDRESS				a gap: there is no code
  *	marker						the next timestamp is of here
- *	q_range START NEXT N(d)				N instructions from START, by a way that
- *							is not told, then NEXT; 0: not known
+ *	q_range START NEXT N(d)				N instructions from START, by an unknown
+ *							path, then NEXT; 0: not known
  *	transaction start|commit|fail
  *	event N(d)					ETEEvents: bit i of N is number i
  *	ite EL VALUE					written by the program itself

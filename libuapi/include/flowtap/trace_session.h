@@ -4,7 +4,7 @@
  * through a decoder (ete.h) with the memory that it saw (memory.h), to a sink. Sessions of a
  * snapshot directory (snapshot.h) find their bytes, registers and memory in it.
  *
- * Losses and damage are gaps in the flow and counts here; what to tell of them is the caller's.
+ * Losses and damage are gaps in the flow and counts here; what to report of them is the caller's.
  */
 #ifndef FLOWTAP_TRACE_SESSION_H
 #define FLOWTAP_TRACE_SESSION_H

@@ -58,8 +58,8 @@
  * does not record: the source is off while one of them runs, or is the stream's of somebody who
  * traces that task. What comes after it has FLOWTAP_CAUSE_EXCLUDED in `loss`. Tasks are added and
  * removed as to any set; with FLOWTAP_INHERIT children of excluded ones are excluded, too; threads
- * always are. One that cannot be, for lack of memory, is recorded: a GAP (FLOWTAP_CAUSE_MEMORY)
- * tells.
+ * always are. One that cannot be, for lack of memory, is recorded, and there is
+ * a GAP (FLOWTAP_CAUSE_MEMORY).
  *
  * Programs in the kernel. FLOWTAP_IOC_KEY gives the key of a task set, by which BPF programs
  * attached to the tracepoints sched_process_exec, sched_process_fork and cgroup_attach_task
@@ -70,9 +70,9 @@
  *
  * For the current task (at exec) and for one that has just been forked it holds from that moment
  * on, so that nothing of the new program is missed. Of any other it is the whole process, and a
- * worker does it a moment later; where it then cannot be added a GAP (FLOWTAP_CAUSE_MEMORY) tells.
- * 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel thread; -ENOMEM, -ENOSPC: too
- * many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
+ * worker does it a moment later; where it then cannot be added there is a GAP
+ * (FLOWTAP_CAUSE_MEMORY). 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel
+ * thread; -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
  * the set was made and when the key is asked for, else EPERM), so that no program is asked who it
  * acts for. EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the
  * worker, too: its first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that
@@ -91,12 +91,12 @@
  * its own, aux_pages long, which is mapped by a second mmap at aux_offset (writable, or with
  * FLOWTAP_OVERWRITE not). aux_head and aux_tail count bytes as data_head and data_tail do, and are
  * loaded and stored in the same order; the reader stores aux_tail only up to the end of bytes that
- * an AUX record has told of. Each FLOWTAP_RECORD_AUX names a range of bytes that one task (with
+ * an AUX record has named. Each FLOWTAP_RECORD_AUX names a range of bytes that one task (with
  * FLOWTAP_CPU_WIDE: whichever ran) left there from `since` to `time`; bytes in no record are Ignore
  * packets. A range never goes round the end of the area, but with FLOWTAP_OVERWRITE. The trace unit
  * begins anew in each (A-sync, Trace Info), but where FLOWTAP_AUX_CONTINUES is set. Bytes come into
  * the area when the task leaves the CPU, at the watermark, after flush_ms and at SNAPSHOT. What the
- * hardware dropped since the area was full, or for a fault, is told by one GAP record
+ * hardware dropped since the area was full, or for a fault, is reported by one GAP record
  * (FLOWTAP_CAUSE_HARDWARE, or RING_FULL where the reader was too slow) over the time in which it
  * can have been; the next AUX record has the cause in `loss`. Its size is unknown, but where the
  * area had no room from the beginning and few bytes came: those are counted. Whoever leaves nothing
@@ -112,7 +112,7 @@
  * task's sample before it plus one begins where that one ended: no transfer lies between them.
  * Any other is preceded by a loss; `loss` in it has a bit for each cause. A sample that filled
  * the hardware buffer (nr == depth) may have pushed transfers out and is never contiguous with its
- * predecessor. What happened without a sample to follow is told by FLOWTAP_RECORD_GAP.
+ * predecessor. What happened without a sample to follow is reported by FLOWTAP_RECORD_GAP.
  *
  * Time is CLOCK_MONOTONIC_RAW in nanoseconds everywhere. pid (process) and tid (thread) are as
  * in the PID namespace of whoever configured the stream, 0 where the task is not visible there.
@@ -192,8 +192,8 @@
 #define FLOWTAP_CAUSE_EXEC	11		/* set-uid exec: the task is no longer traced */
 #define FLOWTAP_CAUSE_HARDWARE	12		/* the source reported it (TRBE wrap, collision, fault), or another owner took it */
 #define FLOWTAP_CAUSE_MEMORY	13		/* a new task could not be followed */
-#define FLOWTAP_CAUSE_STROBE	14		/* between the strobe's on times: as asked, no GAP tells */
-#define FLOWTAP_CAUSE_EXCLUDED	15		/* an excluded task ran: as asked, no GAP tells */
+#define FLOWTAP_CAUSE_STROBE	14		/* between the strobe's on times: as asked, no GAP */
+#define FLOWTAP_CAUSE_EXCLUDED	15		/* an excluded task ran: as asked, no GAP */
 #define FLOWTAP_CAUSE_MAX	16
 
 /* What a CPU's CTR can do (Smctr 2, 3); all masks in the registers' own layout. */
@@ -511,9 +511,9 @@ struct flowtap_record_aux {
 	__u32 reserved;
 };
 
-#define FLOWTAP_AUX_TRUNCATED	(1U << 0)	/* what came after it found no room: a GAP tells */
+#define FLOWTAP_AUX_TRUNCATED	(1U << 0)	/* what came after it found no space: with a GAP */
 #define FLOWTAP_AUX_OVERWRITE	(1U << 1)	/* older bytes gave way: begins anywhere in a stream */
-#define FLOWTAP_AUX_PARTIAL	(1U << 2)	/* a fault ended it: a GAP tells */
+#define FLOWTAP_AUX_PARTIAL	(1U << 2)	/* a fault ended it: with a GAP */
 #define FLOWTAP_AUX_COLLISION	(1U << 3)	/* somebody else changed the hardware's registers: PARTIAL */
 #define FLOWTAP_AUX_CONTINUES	(1U << 4)	/* its stream is that of the stream's AUX record before */
 
