@@ -184,7 +184,7 @@ static int check_blocks(struct archive *archive, struct flowtap_archive_reader *
 	return 0;
 }
 
-/* Records in the order of their times. What cannot be read was told before. */
+/* Records in the order of their times. What cannot be read was reported before. */
 static int check_sequences(struct archive *archive)
 {
 	struct flowtap_merge_result result;

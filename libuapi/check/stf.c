@@ -143,7 +143,7 @@ static void check_header(struct flowtap_stf_rules *rules, uint8_t descriptor,
 	}
 }
 
-/* Which of Arm's encodings it is has no record: in our traces a comment tells (flowtap/stf.h). */
+/* Which of Arm's encodings it is has no record: in our traces a comment says it (flowtap/stf.h). */
 static void check_comment(struct flowtap_stf_rules *rules, const uint8_t *payload)
 {
 	static const char *const lines[] = {
@@ -496,7 +496,7 @@ void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules)
 				     "last chunk");
 }
 
-/* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
+/* The next bytes, unpacked: how many; -EBADMSG: none can be, which was reported; -errno. */
 static ssize_t read_on(struct flowtap_check *check, struct flowtap_file_input *in, uint8_t *bytes,
 		       size_t capacity)
 {

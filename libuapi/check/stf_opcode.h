@@ -9,7 +9,7 @@
 struct stf_encoding {
 	uint16_t isa;		/* of the ISA record */
 	uint16_t iem;		/* of INST_IEM */
-	enum flowtap_isa arm;	/* Arm, by the last comment that told; RV64: none did */
+	enum flowtap_isa arm;	/* Arm, by the last comment that named it; RV64: none did */
 };
 
 struct stf_ability {

@@ -236,7 +236,7 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 							offsetof(struct text_check, sink));
 
 	/*
-	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of
+	 * What the file itself marks as a gap is none of its faults. QEMU4V cannot mark
 	 * exceptions, so that anything may follow on anything.
 	 */
 	if (text->tarmac && !text->gap && flow_is_elsewhere(element))

@@ -31,7 +31,7 @@ static int report_damage(struct zstf *zstf)
 	return -EBADMSG;
 }
 
-/* The chunk's records. 0; -EBADMSG: it is damaged, as was told; -errno. */
+/* The chunk's records. 0; -EBADMSG: it is damaged, as was reported; -errno. */
 static int check_records(struct zstf *zstf)
 {
 	size_t fill = 0;

@@ -45,7 +45,7 @@ struct flowtap_address_map {
 	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
 	size_t more;			/* pieces beyond PIECES_MAX that may be kept */
-	bool lossy;			/* not all that happened was told */
+	bool lossy;			/* not all that happened was reported */
 	struct flowtap_code_index code_index;
 };
 

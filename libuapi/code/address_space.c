@@ -150,7 +150,7 @@ static size_t first_live(const struct sweep *sweep, uint64_t address)
 	return low;
 }
 
-/* The same mapping told again (mprotect, a start-up scan beside events) changes nothing. */
+/* The same mapping reported again (mprotect, a start-up scan beside events) changes nothing. */
 static bool is_there(const struct flowtap_piece *piece,
 		     const struct flowtap_address_map_event *event)
 {

@@ -148,7 +148,7 @@ const char *flowtap_kernel_symbols_find(struct flowtap_kernel_symbols *symbols, 
 			break;
 		}
 	}
-	/* Of several at one address the first that was told. */
+	/* Of several at one address the first that was added. */
 	for (size_t i = low; i && low - i < OTHERS_MAX; i--) {
 		if (found && table[i - 1].address != found->address)
 			break;

@@ -23,7 +23,7 @@
 
 struct flowtap_kernel_texts;
 
-/* symbols: borrowed; they tell where functions begin. NULL: no memory. */
+/* symbols: borrowed; where functions begin. NULL: no memory. */
 struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols);
 void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts);
 

@@ -35,7 +35,7 @@ struct flowtap_line_parts {
 };
 
 /*
- * The element that the line tells, `size` bytes without a newline; it is valid as long as `parts`
+ * The element that the line holds, `size` bytes without a newline; it is valid as long as `parts`
  * is not used again. False: the line is none that flowtap_line_element makes of a context,
  * exception, eret, gap, transfer, callstack, session, trace_on, q_range, transaction, event or ite.
  */

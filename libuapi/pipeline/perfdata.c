@@ -247,7 +247,7 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
 }
 
-/* What is wrong with a range is told by each unit that has bytes in it; here, of one without any. */
+/* What is wrong with a range each unit that has bytes in it reports; here, of one without any. */
 static int report_unknown(struct flowtap_perfdata_decoder *decoder)
 {
 	int err = 0;

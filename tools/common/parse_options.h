@@ -36,7 +36,7 @@ struct command_option {
 	 * should have been, after "'TEXT' is not "; or one of the two below.
 	 */
 	const char *(*take)(const struct command_option *option, const char *text);
-	/* What take is told: */
+	/* The argument of take: */
 	void *into;
 	size_t size;			/* of a number there: 4 or 8 */
 	uint64_t bits, least, most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kind of instruction an opcode is: as much as its encoding tells at a glance, for the
+ * What kind of instruction an opcode is: as much as its encoding shows at a glance, for the
  * statistics of traces. RV64GCV, A64, A32, T32.
  */
 #ifndef FLOWTAP_TOOLS_STAT_MIX_H

@@ -194,7 +194,7 @@ static int move_on(int fd, struct cursor *cursor, struct flowtap_merge_result *r
 }
 
 /*
- * When what the record tells of began. A task can have left one CPU and come to another within a
+ * When what the record describes began. A task can have left one CPU and come to another within a
  * tick: what began later is later.
  */
 static uint64_t began(const struct timed *head)
@@ -343,7 +343,7 @@ static bool is_early(const struct flowtap_merge *merge, const struct cursor *cur
 	return !task || now.sequence - 1 > task->sequence;
 }
 
-/* Nothing but the order of sequences can tell which of them comes first. */
+/* Nothing but the order of sequences says which of them comes first. */
 static bool is_tied(const struct timed *a, const struct timed *b)
 {
 	return a->time == b->time && began(a) == began(b);

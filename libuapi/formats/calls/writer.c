@@ -189,7 +189,7 @@ static int compare_text(const char *one, const char *other)
 	return strcmp(one, other);
 }
 
-/* A function is at other addresses in other processes; without a name only its address tells it. */
+/* A function is at other addresses in other processes; without a name only its address names it. */
 static int same(const void *one, const void *other)
 {
 	const struct callee *a = one, *b = other;

@@ -18,7 +18,7 @@ static int flush(struct flowtap_frames *frames)
 		      0;
 }
 
-/* Tells the loss that is not told yet. */
+/* Reports the loss that is not reported yet. */
 static int report_loss(struct flowtap_frames *frames)
 {
 	bool pending = frames->pending;

@@ -138,7 +138,7 @@ static uint64_t next_frame(struct joining *joining, const struct perfdata_aux *a
 
 /*
  * The bytes [start, end) of an AUX record: the parts of them that are in the file. Only the last
- * one has the flags that tell of its end. What was there before is not taken twice.
+ * one has the flags that describe its end. What was there before is not taken twice.
  */
 static int join_one(struct joining *joining, const struct perfdata_aux *aux, uint64_t start,
 		    uint64_t end)
@@ -190,7 +190,7 @@ static int join_snapshot(struct joining *joining, const struct perfdata_aux *aux
 	return join_one(joining, aux, aux->offset - size, aux->offset);
 }
 
-/* Where the buffer's bytes begin: the first that anything tells of. */
+/* Where the buffer's bytes begin: the first that any record covers. */
 static uint64_t first_byte(const struct joining *joining)
 {
 	const struct flowtap_perfdata *perfdata = joining->perfdata;
@@ -288,7 +288,7 @@ static int join_buffer(struct joining *joining)
 }
 
 /*
- * Whose buffer an AUX record tells of. With --per-thread it names the CPU it was collected on, and
+ * Whose buffer an AUX record describes. With --per-thread it names the CPU it was collected on, and
  * buffers are threads'; with one buffer in the file there is no question.
  */
 static void name_buffers(struct flowtap_perfdata *perfdata)

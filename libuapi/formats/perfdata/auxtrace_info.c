@@ -13,7 +13,7 @@
 #define HW_IDS_MAX 4096
 /* Trace IDs 0x01 to 0x6f are trace sources' (IHI 0029, D4.2.4). */
 #define TRACE_ID_MAX 0x6f
-/* TRCTRACEIDR of metadata version 2: HW_ID records tell the ID, and it is this where none do. */
+/* TRCTRACEIDR of metadata version 2: HW_ID records have the ID, and it is this where none do. */
 #define TRACE_ID_UNUSED 0x80000000U
 
 /* Before version 1 a block has no count of its parameters. */

@@ -114,7 +114,7 @@ static uint32_t size_of(const struct perf_event_header *header)
 						     header->size;
 }
 
-/* 0: a record; 1: the end; -errno. Damage ends it as well, told where `damage` says so. */
+/* 0: a record; 1: the end; -errno. Damage ends it as well, reported where `damage` says so. */
 static int next_record(struct window *window, uint64_t at, bool damage,
 		       struct flowtap_perfdata_record *record)
 {
@@ -249,7 +249,7 @@ static int step(struct walk *walk, uint64_t *at)
 	return err;
 }
 
-/* incomplete: damage is told, and this says whether records were lost by it; NULL: it is not. */
+/* incomplete: damage is reported, and here whether records were lost by it; NULL: it is not. */
 static int walk(const struct flowtap_perfdata *perfdata, bool *incomplete,
 		flowtap_perfdata_visit visit, void *argument)
 {
@@ -502,7 +502,7 @@ static int parse_task(struct flowtap_perfdata *perfdata,
 		perfdata->first_exec = record->time;
 	/*
 	 * A fork that perf record made up for what was there has that bit (FORK_EXEC): the child's
-	 * mappings are told one by one.
+	 * mappings are reported one by one.
 	 */
 	if (err || (comm && !(record->misc & PERF_RECORD_MISC_COMM_EXEC)) ||
 	    (!comm && (record->misc & PERF_RECORD_MISC_FORK_EXEC)))

@@ -204,7 +204,7 @@ static int begin_section(struct reading *reading, const char *name)
 
 static int parse_section(struct reading *reading, const struct flowtap_ini_line *line)
 {
-	/* Sections that no buffer has may hold anything: told when one is needed. */
+	/* Sections that no buffer has may hold anything: reported when one is needed. */
 	if (!reading->section || !*line->key)
 		return 0;
 	if (is(line->key, "name"))

@@ -117,7 +117,7 @@ static bool has_type(const struct snapshot_device *device, const char *type)
 	return size == strlen(type) && !strncasecmp(device->type, type, size);
 }
 
-/* Whether the trace unit can be decoded; told if not. */
+/* Whether the trace unit can be decoded; reported if not. */
 static bool usable(const struct flowtap_snapshot *snapshot, const struct snapshot_device *device)
 {
 	static const enum snapshot_register needed[] = {

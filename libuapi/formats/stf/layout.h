@@ -57,11 +57,11 @@ struct stf_widths {
 	uint8_t protocol;	/* of transactions, 0 not said */
 };
 
-/* No length can be told: a TRANSACTION of a protocol, or of a channel of it, that is not known. */
+/* Of unknown length: a TRANSACTION of a protocol, or of a channel of it, that is not known. */
 #define STF_PAYLOAD_UNKNOWN (UINT64_MAX - 1)
 
 /*
- * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice,
+ * Bytes of payload; UINT64_MAX: more than `available` ones are needed to know: 32 always suffice,
  * but for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register
  * without VLEN_CONFIG is as long as an integer one.
  */

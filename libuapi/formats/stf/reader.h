@@ -46,7 +46,7 @@ struct stf_reader {
 	uint8_t isa;			/* enum flowtap_isa of the next opcode */
 	uint64_t pc;
 	bool pc_known;
-	bool pc_lost;			/* that it is not was told */
+	bool pc_lost;			/* that it is not was reported */
 	bool call_held;			/* an ecall or ebreak that a comment may say more of */
 	struct stf_group group;
 	struct flowtap_context context;
@@ -57,7 +57,7 @@ struct stf_reader {
 	struct flowtap_line_parts parts;
 	/* A part of a .zstf that begins later. */
 	uint64_t before;		/* so many chunks before it reading begins; 0: at the beginning */
-	bool silent;			/* problems are not told: of what is before it, or again */
+	bool silent;			/* no problem is reported: of what is before it, or again */
 	uint64_t chunk;			/* that is read there */
 	bool doubtful;			/* it is not as the index says: numbers may be others */
 	bool again;			/* what was read does not say who executes it, and how; or is doubtful */
@@ -66,7 +66,7 @@ struct stf_reader {
 	struct stf_comments held; /* these comments' payloads */
 };
 
-/* Tells of a problem at an offset. */
+/* Reports a problem at an offset. */
 void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -87,7 +87,7 @@ static inline void stf_new_group(struct stf_group *group)
 				     .after = STF_MODE_UNKNOWN };
 }
 
-/* Only FORCE_PC can say where the trace goes on; who goes on without is told so once. */
+/* Only FORCE_PC can say where the trace goes on; to go on without is reported once. */
 static inline void stf_invalidate_pc(struct stf_reader *reader)
 {
 	reader->pc_known = false;

@@ -41,7 +41,7 @@ static int send(struct stf_reader *reader, const struct flowtap_element *element
 	return status < 0 ? status : 0;
 }
 
-/* The context of what is executed next, if it was not told. */
+/* The context of what is executed next, if no record said so. */
 static int emit_context(struct stf_reader *reader)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };

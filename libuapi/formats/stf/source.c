@@ -77,7 +77,7 @@ static int more_in(struct stf_source *input)
 	return 0;
 }
 
-/* What is told, and nothing is lost. */
+/* What is reported, and nothing is lost. */
 static void note(struct stf_source *input, uint64_t offset, const char *text)
 {
 	input->note = text;

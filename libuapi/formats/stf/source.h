@@ -31,8 +31,8 @@ struct stf_source {
 	const char *reason;
 	uint64_t reason_offset;
 	/*
-	 * Not NULL: what is wrong with the file, though nothing was lost by it; to be told and set
-	 * to NULL. Offset in the file.
+	 * Not NULL: what is wrong with the file, though nothing was lost by it; to be reported and
+	 * set to NULL. Offset in the file.
 	 */
 	const char *note;
 	uint64_t note_offset;

@@ -67,7 +67,7 @@ static void write_context(struct flowtap_stf *stf)
 
 /*
  * A change to user mode may only stand with the xRET that makes it, and before the first
- * instruction: elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
+ * instruction: elsewhere stf_check rejects it (SWITCH_USR). A COMMENT records it, then.
  */
 static void write_user_mode(struct flowtap_stf *stf)
 {
@@ -206,7 +206,7 @@ static inline uint32_t opcode_size(const struct flowtap_render *render)
 	return render->size - TARGET_SIZE - (render->mark & STF_MARK_TARGET);
 }
 
-/* Arm's branch to an address that was not told, for which 0 stands, did go to 0. */
+/* Arm's branch to an address that was unknown, written as 0, did go to 0. */
 static void learn_target(struct flowtap_stf *stf, uint64_t address)
 {
 	if (!(stf->pending & PENDING_LAST) || !stf->last.unknown || address)

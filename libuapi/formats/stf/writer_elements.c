@@ -21,7 +21,7 @@ static bool last_changes(const struct flowtap_stf *stf, uint8_t mode)
 }
 
 /*
- * CTR tells of another thread only between samples. An Arm trace is a CPU's, and goes on when the
+ * CTR reports another thread only between samples. An Arm trace is a CPU's, and goes on when the
  * kernel switches.
  */
 static void handle_process(struct flowtap_stf *stf, const struct flowtap_context *old)
@@ -53,14 +53,14 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 	stf->pending &= ~PENDING_MODE;
 	stf->pending |= isa_is_arm(context->isa) ? PENDING_CONTEXT : 0;
 	if (context->mode == stf->mode) {
-		/* A comment has told of another one. */
+		/* A comment has named another one. */
 		if (!isa_is_arm(context->isa) && stf->written.mode != context->mode)
 			stf->pending |= PENDING_MODE;
 		return 0;
 	}
 	if (!last_changes(stf, context->mode)) {
 		stf->pending |= PENDING_MODE | PENDING_FORCE;
-		/* A comment tells of the context. */
+		/* A comment holds the context. */
 		stf->pending |= isa_is_arm(context->isa) ? PENDING_EXPLAINED : 0;
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Exceptions as lines of Tarmac tell of them: EXC, asynchronous events, Fast Models' E. */
+/* Exceptions as lines of Tarmac have them: EXC, asynchronous events, Fast Models' E. */
 #include "formats/tarmac/line.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 
 struct tarmac_watch {
 	/*
-	 * Before what the line tells is handed on. scan: after the event's word. insn: of a line of
+	 * Before what the line says is emitted. scan: after the event's word. insn: of a line of
 	 * an instruction that is one; else NULL.
 	 */
 	void (*line)(struct tarmac_watch *watch, const struct flowtap_line_reader *rows,

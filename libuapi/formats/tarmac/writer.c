@@ -13,7 +13,7 @@ static const char *const names[] = {
 	[FLOWTAP_TARMAC_STRICT] = "strict",
 };
 
-/* AArch32's by the exception level: which of the modes of EL1 it is, no trace tells. */
+/* AArch32's by the exception level: which of the modes of EL1 it is, no trace says. */
 static const char *const narrow_modes[] = { "usr", "svc", "hyp", "mon" };
 
 const char *flowtap_tarmac_dialect_name(enum flowtap_tarmac_dialect dialect)

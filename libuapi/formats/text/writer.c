@@ -122,7 +122,7 @@ static bool continues_range(struct flowtap_text *text, const struct flowtap_bloc
 
 /*
  * Blocks are cut where code goes on for long, ranges are not (flowtap_block_max_size). This has no
- * end of its own, or goes on with what has none. What a Source Address tells is one range as well,
+ * end of its own, or goes on with what has none. What a Source Address covers is one range as well,
  * as the reference decoder prints it.
  */
 static int join(struct flowtap_text *text, const struct flowtap_block *block, bool taken)
