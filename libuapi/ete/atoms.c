@@ -260,9 +260,9 @@ static int decode_indirect(struct flowtap_ete *ete, struct flowtap_block *block,
 }
 
 /*
- * To the address that follows. Trace units with erratum 1185472 tell an exception there by E 0b10,
- * though they have found the address on their return stack and removed it. One without has not
- * found it: where ours has it nevertheless, theirs is empty.
+ * To the address that follows. Trace units with erratum 1185472 emit an exception there with E
+ * 0b10, though they have found the address on their return stack and removed it. One without has
+ * not found it: where ours has it nevertheless, theirs is empty.
  */
 static int jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
 		   const struct ete_follow *follow)

@@ -50,7 +50,7 @@ bool aux_clock_time(const struct aux_clock *clock, uint64_t ticks, uint64_t *tim
 /* Of a task, or (AUX_TASK_CPU and its number) of all that a CPU-wide stream records. */
 struct aux_task {
 	uint64_t key;		/* 0: free; a tid, or AUX_TASK_CPU and a CPU */
-	uint64_t time;		/* when the last AUX record ended, or what told of it */
+	uint64_t time;		/* when the last AUX record ended, or what reported it */
 	uint64_t sequence;
 	uint32_t reported;	/* causes that GAP records have named since */
 	bool seen;		/* there was an AUX record */

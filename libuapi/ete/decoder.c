@@ -163,10 +163,10 @@ static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size
 /* After a Discard, or where the trace begins. What comes after a gap is within it. */
 static int overflow_before_trace_info(struct flowtap_ete *ete)
 {
-	const bool told = ete->position.state == ETE_ADDRESS_LOST;
+	const bool emitted = ete->position.state == ETE_ADDRESS_LOST;
 	int status = emit_loss(ete);
 
-	return status || told ? status : flowtap_ete_emit_overflow(ete);
+	return status || emitted ? status : flowtap_ete_emit_overflow(ete);
 }
 
 /* Events may come before the first Trace Info (K10.5.9), all else says nothing without one. */

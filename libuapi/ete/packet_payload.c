@@ -135,7 +135,7 @@ static size_t etm4_info(struct flowtap_ete_packet *packet, size_t size)
 
 /*
  * K10.5.2.6. Sections that the architecture has not could be of any size: nothing after them can be
- * parsed. KEY is ETMv4's: what data elements would be told apart by.
+ * parsed. KEY is ETMv4's: what would identify data elements.
  */
 static size_t trace_info(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			 struct flowtap_ete_packet *packet)

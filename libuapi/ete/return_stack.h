@@ -51,7 +51,7 @@ static inline void ete_clear_returns_at_p0(struct ete_return_stack *stack)
 	stack->clear_pending = true;
 }
 
-/* Whether the next P0 element has to be told to the stack before anything else is done with it. */
+/* Whether the next P0 element has to be applied to the stack before anything else is done with it. */
 static inline bool ete_returns_pending(const struct ete_return_stack *stack)
 {
 	return stack->clear_pending;

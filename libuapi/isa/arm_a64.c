@@ -3,7 +3,7 @@
  * A64. Everything an analyzer has to know lies in one group of the top level encodings, "Branches,
  * Exception Generating and System instructions" (DDI 0487 C4.1): bits 28:26 are 101.
  *
- * No P0 instructions, so not in the table: what takes an exception, told by Exception elements
+ * No P0 instructions, so not in the table: what takes an exception, reported by Exception elements
  * (SVC, HVC, SMC, BRK, HLT, UDF, DCPS<n>, TCANCEL, and TENTER of FEAT_TEV); DRPS, which exists in
  * Debug state only, where nothing is traced; TCOMMIT and TTEST; the other barriers.
  */

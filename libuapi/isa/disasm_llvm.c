@@ -179,7 +179,7 @@ static void feed(void *context, uint16_t opcode)
 }
 
 /*
- * LLVM remembers an IT block from call to call. We tell it the one that the instruction is in, and
+ * LLVM remembers an IT block from call to call. We give it the one that the instruction is in, and
  * lead it out again: after four NOPs there is none.
  */
 static bool text_llvm(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Blocks made of the instructions that a trace tells. As long as they are those of the block that
+ * Blocks made of the instructions that a trace holds. As long as they are those of the block that
  * was last at the address, they are only compared with it.
  */
 #include "base/hash_table.h"
@@ -241,7 +241,7 @@ static uint64_t run_end(const struct learned_run *run)
 	return run->address + run->size;
 }
 
-/* An ecall or ebreak, which goes on after itself where another mode is not told of. */
+/* An ecall or ebreak, which goes on after itself where no other mode is recorded. */
 static bool is_call(const struct learned_run *run)
 {
 	return run->isa == FLOWTAP_ISA_RV64 && run->end == FLOWTAP_TRANSFER_EXCEPTION;
