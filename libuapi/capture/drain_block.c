@@ -245,7 +245,7 @@ bool drain_take_block(struct flowtap_drain *drain, struct drain_stream *stream, 
 	return send_next(drain, stream, little, part, moved);
 }
 
-/* For a block, without being told by poll. */
+/* For a block, without waiting for poll. */
 static bool enough(const struct drain_stream *stream, size_t size)
 {
 	const struct flowtap_reader *reader = stream->reader;

@@ -59,8 +59,8 @@ struct drain_stream {
 
 struct drain_watch {
 	int stream;		/* its slot; -1: only an fd */
-	unsigned int generation; /* tells an event of who had the number before */
-	unsigned int seen;	/* poll's events, not told yet */
+	unsigned int generation; /* distinguishes events of who had the number before */
+	unsigned int seen;	/* poll's events, not reported yet */
 	bool used;
 	bool armed;
 	bool dead;		/* hung up */

@@ -145,7 +145,7 @@ static int reserve_entries(struct flowtap_drain *drain, unsigned int entries)
 	int err = try_entries(drain, entries);
 
 	for (unsigned int tries = 0; drain_passes(err) && tries < PATIENCE; tries++) {
-		/* What has ended gives its memory back, and makes room for what else is told. */
+		/* What has ended gives its memory back, and makes space for further completions. */
 		io_uring_get_events(&drain->ring);
 		if (!drain->looking)
 			look(drain);
@@ -186,7 +186,7 @@ void drain_uring_remove(struct flowtap_drain *drain, int number)
 
 /*
  * From registered memory there is no request with several pieces (before 6.15): they are linked.
- * Only the last one tells of success; one that fails or is short tells it and ends the others.
+ * Only the last one reports success; one that fails or is short reports that and ends the others.
  */
 static void queue_linked(struct flowtap_drain *drain, const struct drain_flight *flight,
 			 uint64_t name)
@@ -317,7 +317,7 @@ int drain_uring_turn(struct flowtap_drain *drain, int64_t deadline)
 	if (look(drain))
 		return 1;
 	/*
-	 * The kernel has no memory now, or too much to tell: there was something to look at then.
+	 * The kernel has no memory now, or too much to report: there was something to look at then.
 	 */
 	return later ? later : err < 0 ? err : -ETIME;
 }

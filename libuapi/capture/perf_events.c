@@ -193,7 +193,7 @@ static int add_thread(void *argument, uint32_t tid)
 
 /*
  * Events are a thread's and what it starts from then on: a thread started by one that has no event
- * yet is found by looking again. (One that is found and has inherited as well tells things twice,
+ * yet is found by looking again. (One that is found and has inherited as well reports things twice,
  * which does no harm.)
  */
 static int add_process(struct flowtap_perf *perf, uint32_t pid)

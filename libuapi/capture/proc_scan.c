@@ -134,7 +134,7 @@ int flowtap_proc_scan_vdso(const struct flowtap_sideband_sink *out)
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
 
-	/* What the kernel told us and what it lists must agree before we read there. */
+	/* What the kernel reported and what it lists must agree before we read there. */
 	if (flowtap_proc_each_mapping((uint32_t)getpid(), &vdso, find_vdso) != 1 ||
 	    vdso.start != getauxval(AT_SYSINFO_EHDR) || vdso.size > BYTES_BLOCK)
 		return 0;

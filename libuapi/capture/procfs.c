@@ -291,7 +291,7 @@ struct procmap_query {
 };
 #endif
 
-/* Since Linux 6.11 the kernel tells the build-id itself, also of files that we may not open. */
+/* Since Linux 6.11 the kernel has the build-id itself, also of files that we may not open. */
 static struct flowtap_build_id ask_kernel(const struct flowtap_proc_mapping *mapping)
 {
 	struct flowtap_build_id id = { 0 };

@@ -35,14 +35,14 @@ int flowtap_proc_each_mapping(uint32_t pid, void *argument,
 
 struct flowtap_proc_status {
 	uint32_t parent;
-	uint64_t started;	/* clock ticks since boot: tells two processes of one pid apart */
+	uint64_t started;	/* clock ticks since boot: distinguishes two processes of one pid */
 	char comm[16];		/* 0-terminated */
 };
 
 /* False: there is no such thread. */
 bool flowtap_proc_status(uint32_t pid, uint32_t tid, struct flowtap_proc_status *status);
 
-/* Tells the program apart that the process executes; 0 unknown. */
+/* Identifies the program that the process executes; 0 unknown. */
 uint64_t flowtap_proc_program(uint32_t pid);
 
 /*

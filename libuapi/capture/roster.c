@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A roster's room, and its log; roster_process.c has who is there, roster_write.c tells of it. */
+/* A roster's memory, and its log; roster_process.c has who is there, roster_write.c writes it. */
 #include "capture/roster_internal.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Who is there now, and with which code: kept along with the side band, so that an archive can
- * begin in the middle of it. What was told goes into a log; what nothing recorded can be before any
- * more goes from the log into what holds now. A new archive gets what holds, as of time 0, then the
- * log.
+ * begin in the middle of it. What was added goes into a log; what nothing recorded can be before
+ * any more goes from the log into what holds now. A new archive gets what holds, as of time 0, then
+ * the log.
  */
 #ifndef FLOWTAP_LIBUAPI_CAPTURE_ROSTER_H
 #define FLOWTAP_LIBUAPI_CAPTURE_ROSTER_H
@@ -28,15 +28,15 @@ void flowtap_roster_add(struct flowtap_roster *roster, uint32_t type, uint32_t c
 			size_t second_size);
 /*
  * Nothing that is recorded from now on is from before `time`, and all that happened before has been
- * told: it is the time before the side band was drained, then.
+ * reported: it is the time before the side band was drained, then.
  */
 void flowtap_roster_advance(struct flowtap_roster *roster, uint64_t time);
 /* All of it; and a LOST block if something was not kept. 0 or -errno of the archive. */
 int flowtap_roster_write(const struct flowtap_roster *roster,
 			 struct flowtap_archive_writer *writer);
 /*
- * Tells of each mapping that flowtap_roster_write writes, in any order. 0, or what `mapped` returns
- * that is not, and nothing more is told then.
+ * Called for each mapping that flowtap_roster_write writes, in any order. 0, or what `mapped`
+ * returns that is not, and nothing more is reported then.
  */
 int flowtap_roster_mappings(const struct flowtap_roster *roster,
 			    int (*mapped)(void *argument, const struct flowtap_mapping *mapping),

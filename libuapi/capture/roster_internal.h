@@ -81,7 +81,7 @@ static inline size_t roster_code_at(const struct flowtap_archive_mapping *head)
 
 /* Whether it is a mapping that says nothing impossible: *head is it. */
 bool flowtap_roster_is_whole(const struct roster_event *entry, struct flowtap_archive_mapping *head);
-/* What it tells of holds from now on: a TASK, or a mapping. */
+/* What it reports holds from now on: a TASK, or a mapping. */
 void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_event *entry);
 /* Nobody is there any more. */
 void flowtap_roster_clear(struct flowtap_roster *roster);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Tells the streams of a session whom to record and when, and adds up what they count. */
+/* Sets whom the streams of a session record and when, and adds up what they count. */
 #include "capture/device.h"
 
 #include <flowtap/session.h>

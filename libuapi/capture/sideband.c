@@ -18,8 +18,8 @@ struct flowtap_sideband {
 	struct flowtap_proc_scan *scan;
 	int denied;			/* -errno: why there are no events */
 	uint64_t lost;
-	uint64_t told;			/* of them, those that are in `missing`, or told of */
-	uint64_t missing;		/* that the next archive is to tell of, with a new roster */
+	uint64_t reported;		/* of them, those that are in `missing`, or were */
+	uint64_t missing;		/* that the next archive is to report, with a new roster */
 	uint64_t dropped;		/* by rosters before this one */
 };
 
@@ -91,7 +91,7 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 	return 0;
 }
 
-/* Events first: what happens during the scan is told by both, and nothing by none. */
+/* Events first: what happens during the scan is in both, and nothing in none. */
 int flowtap_sideband_start(struct flowtap_sideband *sideband, struct flowtap_archive_writer *writer)
 {
 	int saved = errno, err = 0;
@@ -169,7 +169,7 @@ static int scan_anew(struct flowtap_sideband *sideband, uint64_t missing)
 	flowtap_proc_scan_free(sideband->scan);
 	sideband->out.roster = roster;
 	sideband->scan = scan;
-	sideband->told = sideband->lost;
+	sideband->reported = sideband->lost;
 	sideband->missing = missing;
 	err = flowtap_proc_scan_vdso(&sideband->out);
 	if (!err)
@@ -209,7 +209,7 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 	if (!writer)
 		return 0;
 	missing = sideband->missing + flowtap_roster_dropped(sideband->out.roster) +
-		  sideband->lost - sideband->told;
+		  sideband->lost - sideband->reported;
 	if (!sideband->perf || missing)
 		return begin_anew(sideband, missing);
 	err = flowtap_roster_write(sideband->out.roster, writer);

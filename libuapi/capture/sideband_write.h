@@ -10,9 +10,9 @@
 
 /* Where the side band goes. */
 struct flowtap_sideband_sink {
-	struct flowtap_archive_writer *writer;	/* NULL: none, the roster alone is told */
-	struct flowtap_roster *roster;	/* which is told of it, too; NULL: none */
-	/* Unless NULL: told of each mapping. 0 or -errno, which ends it. */
+	struct flowtap_archive_writer *writer;	/* NULL: none, the roster alone gets it */
+	struct flowtap_roster *roster;	/* which gets it, too; NULL: none */
+	/* Unless NULL: called for each mapping. 0 or -errno, which ends it. */
 	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);
 	void *argument;
 };
