@@ -19,7 +19,7 @@ struct crash {
  */
 int crash_open(void);
 /*
- * Of what comes to this socket the kernel passes on crashes alone: before Linux 6.6 it tells of each
+ * Of what comes to this socket the kernel passes on crashes alone: before Linux 6.6 it sends each
  * fork, exec and exit as well. 0 or -errno.
  */
 int crash_filter(int fd);

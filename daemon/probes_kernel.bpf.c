@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tells when a function of a program is reached, or a tracepoint of the kernel, and when a function
- * has taken longer than it may. A program's cookie is the number of the probe.
+ * Reports when a function of a program is entered, or a tracepoint of the kernel, and when a
+ * function has taken longer than it may. A program's cookie is the number of the probe.
  */
 #include "core.bpf.h"
 #include "probe_event.h"

@@ -104,7 +104,7 @@ static struct store_facts begin_facts(const struct run *run, const char *why)
 	};
 }
 
-/* Or nothing else is to be recorded: who started it is told. */
+/* Or nothing else is to be recorded: who started it gets a message. */
 static void switch_on(struct run *run, bool on)
 {
 	if (!collect_switch_on(&run->collect, on))

@@ -45,7 +45,7 @@ struct server {
 	int listener;
 	int epoll;
 	bool accepting;			/* the listener is waited for */
-	uint64_t now;			/* as it was told last */
+	uint64_t now;			/* as it was given last */
 	uint64_t window;		/* when the present second of the rate began */
 	unsigned int accepted;		/* in it */
 	uint64_t again;			/* nobody can be accepted before: there are no more files */

@@ -442,7 +442,7 @@ int store_delete(struct store *store, const struct store_segment *segment)
 	return decoded_remove(store->directory, decoded, false);
 }
 
-/* What is left of it counts, and that it is there is told once. */
+/* What is left of it counts, and that it is there is reported once. */
 static void keep_undeleted(struct store *store, struct store_segment *segment, int error)
 {
 	char packed[STORE_NAME], decoded[STORE_NAME];

@@ -43,7 +43,7 @@ struct store_segment {
 	bool packed;			/* NAME.zst is there */
 	bool loose;			/* packing it gains nothing */
 	bool decoded;			/* its directory is there */
-	bool undeleted;			/* it could not be deleted, which was told */
+	bool undeleted;			/* it could not be deleted, which was reported */
 	uint64_t retry;			/* no work on it before that, CLOCK_MONOTONIC_RAW, ns */
 	char name[STORE_NAME];		/* without .zst */
 };

@@ -56,7 +56,7 @@ struct store {
 	char working[STORE_NAME];	/* the segment's name */
 	uint64_t work_bytes;		/* when it was looked at last */
 	char undeleted[STORE_NAME];	/* the last one that could not be deleted */
-	int undeleted_error;		/* 0: it was told */
+	int undeleted_error;		/* 0: it was reported */
 };
 
 /* Whether it is a segment's name, followed by this. */
