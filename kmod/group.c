@@ -198,7 +198,7 @@ void group_enable(struct flowtap_stream *stream)
 void group_disable(struct flowtap_stream *stream)
 {
 	if (!READ_ONCE(stream->enabled)) {
-		/* There may have been no room for the last LOST record, and there is by now. */
+		/* There may have been no space for the last LOST record, and there is by now. */
 		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->group->displacements))
 			remote_reconsider(stream);
 		return;

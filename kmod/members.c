@@ -154,7 +154,7 @@ unlock:
 	return result;
 }
 
-/* By a caller: there may be room when the sets that he has closed are gone. */
+/* By a caller: there may be space when the sets that he has closed are gone. */
 static int add_if_charged(struct flowtap_group *group, struct task_struct *task, bool thread,
 			  const bool *asked)
 {

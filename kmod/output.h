@@ -140,7 +140,7 @@ struct flowtap_thread output_thread(const struct flowtap_output *output, struct 
  * @tail_size: bytes, may be 0.
  *
  * Context: the output's CPU, interrupts off.
- * Return: false: no room.
+ * Return: false: no space.
  */
 bool output_write(struct flowtap_output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
@@ -156,7 +156,7 @@ bool output_write(struct flowtap_output *output, u64 time, const void *head, u32
 void output_waits(struct flowtap_output *output, u64 before, u64 after);
 
 /**
- * output_reserve() - find room for a record, to be written without a copy: see ring_reserve()
+ * output_reserve() - find space for a record, to be written without a copy: see ring_reserve()
  * @output: the output.
  * @size: bytes. What is reserved is written and committed.
  *
@@ -195,7 +195,7 @@ static inline void output_commit(struct flowtap_output *output, u32 size)
  * @cause: FLOWTAP_CAUSE_.
  * @size: bytes, or FLOWTAP_UNKNOWN.
  *
- * Where there is no room the ring counts it as lost.
+ * Where there is no space the ring counts it as lost.
  *
  * Context: the output's CPU, interrupts off.
  */

@@ -97,7 +97,7 @@ static void write_switch(struct flowtap_stream *stream, const struct flowtap_mem
 }
 
 /*
- * From `since` on something is missing; one GAP record says so when it is over. What has no room
+ * From `since` on something is missing; one GAP record says so when it is over. What has no space
  * after a full buffer is the reader's fault all along, what has none after a fault is not.
  */
 static void emit_loss(struct flowtap_stream *stream, u64 since, u32 cause, u64 bytes)
@@ -122,7 +122,7 @@ static bool gap_fits(struct flowtap_stream *stream)
 	       ring_fits(&stream->output.ring, sizeof(struct flowtap_record_gap));
 }
 
-/* Where there is no room for a GAP record the next AUX record has the cause. */
+/* Where there is no space for a GAP record the next AUX record has the cause. */
 static void write_gap(struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	struct flowtap_piece *piece = &stream->piece;
@@ -266,7 +266,7 @@ static u64 end(struct flowtap_stream *stream, struct flowtap_member *member, boo
 }
 
 /*
- * There is no room. Where it is known that an unknown amount is lost there is nothing to be seen.
+ * There is no space. Where it is known that an unknown amount is lost there is nothing to be seen.
  */
 static int open_spare(struct flowtap_stream *stream)
 {

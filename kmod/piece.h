@@ -18,7 +18,7 @@ struct flowtap_stream;
 struct flowtap_piece {
 	/** @since: when the piece began; 0: nothing is collected. */
 	u64 since;
-	/** @spare_since: there is no room: it is seen whether anything comes; 0: it is not. */
+	/** @spare_since: there is no space: it is seen whether anything comes; 0: it is not. */
 	u64 spare_since;
 	/** @lost_since: something is lost, since then; 0: nothing. */
 	u64 lost_since;

@@ -104,7 +104,7 @@ static inline u64 ring_waiting(const struct flowtap_ring_writer *ring)
 }
 
 /**
- * ring_fits() - whether a record would find room
+ * ring_fits() - whether a record would find space
  * @ring: the ring.
  * @size: bytes of the record.
  *
@@ -123,8 +123,8 @@ bool ring_fits(struct flowtap_ring_writer *ring, u32 size);
  * @tail_size: bytes, may be 0.
  *
  * Context: the writer, interrupts off.
- * Return: false: no room. The record is counted as lost: a LOST record is written ahead of the next
- * one that fits.
+ * Return: false: no space. The record is counted as lost: a LOST record is written ahead of the
+ * next one that fits.
  */
 bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u32 head_size,
 		const void *tail, u32 tail_size);
@@ -141,12 +141,12 @@ bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u3
 void ring_drop_oldest(struct flowtap_ring_writer *ring, u32 size);
 
 /**
- * ring_reserve() - find room for a record, in one piece, to be written and then committed
+ * ring_reserve() - find space for a record, in one piece, to be written and then committed
  * @ring: the ring; waiting is then what waits before the record.
  * @size: bytes of the record.
  *
  * Context: the writer, interrupts off.
- * Return: where the record goes; NULL: no room, or not in one piece, or a LOST record is to come
+ * Return: where the record goes; NULL: no space, or not in one piece, or a LOST record is to come
  * first: ring_write() it is.
  */
 static inline void *ring_reserve(struct flowtap_ring_writer *ring, u32 size)
@@ -188,12 +188,12 @@ static inline void ring_commit(struct flowtap_ring_writer *ring, u32 size)
  * @ring: the ring.
  *
  * Context: any CPU.
- * Return: there are losses, and there is room for a LOST record.
+ * Return: there are losses, and there is space for a LOST record.
  */
 bool ring_lost_fits(const struct flowtap_ring_writer *ring);
 
 /**
- * ring_write_lost() - write a LOST record now, if there are losses and there is room
+ * ring_write_lost() - write a LOST record now, if there are losses and there is space
  * @ring: the ring.
  * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
  *

@@ -81,7 +81,7 @@ static __always_inline unsigned long size_of(int nr)
 	return sizeof(struct flowtap_record_sample) + nr * sizeof(struct flowtap_entry);
 }
 
-/* There is no room in one piece. False: none at all, it is lost. */
+/* There is no space in one piece. False: none at all, it is lost. */
 static noinline bool write_in_pieces(struct flowtap_stream *stream, struct flowtap_member *member,
 				     u64 time, u32 trigger, int nr, struct pt_regs *regs,
 				     struct flowtap_entry *scratch)
@@ -94,7 +94,7 @@ static noinline bool write_in_pieces(struct flowtap_stream *stream, struct flowt
 			    nr * sizeof(*scratch));
 }
 
-/* The record with the source's nr entries. False: no room for it, they are lost. */
+/* The record with the source's nr entries. False: no space for it, they are lost. */
 static __always_inline bool write_sample(struct flowtap_stream *stream,
 					 struct flowtap_member *member, u64 time, u32 trigger,
 					 int nr, struct pt_regs *regs,

@@ -67,7 +67,7 @@ struct flowtap_collected {
 	u64 skipped;
 	/** @size: bytes; of a spare opening: that came, and are lost. */
 	u64 size;
-	/** @full: some more was dropped: there was no room. */
+	/** @full: some more was dropped: there was no space. */
 	bool full;
 	/** @fault: it had stopped by itself; what came then is lost. */
 	bool fault;
@@ -86,8 +86,8 @@ struct flowtap_collected {
 struct flowtap_collector {
 	/**
 	 * @open: prepares for bytes after the area's head. spare: nothing is kept, there always is
-	 * room; close() says how much came. Returns 0; -ENOSPC: no room; -EBUSY: somebody else uses
-	 * the hardware; -EIO: it does not answer.
+	 * space; close() says how much came. Returns 0; -ENOSPC: no space; -EBUSY: somebody else
+	 * uses the hardware; -EIO: it does not answer.
 	 */
 	int (*open)(struct flowtap_recording *recording, bool spare);
 	/**

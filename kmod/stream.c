@@ -296,7 +296,7 @@ struct flowtap_stream *stream_new(const struct flowtap_configure *configure,
 {
 	struct flowtap_stream *stream = create(configure, leader);
 
-	/* There may be room when what the user has closed is gone. */
+	/* There may be space when what the user has closed is gone. */
 	if ((stream == ERR_PTR(-EMFILE) || stream == ERR_PTR(-EPERM)) && charge_wait())
 		stream = create(configure, leader);
 	return stream;

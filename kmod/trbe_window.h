@@ -83,7 +83,7 @@ struct trbe_window {
  * writes hit one (past the area's end there are spare pages).
  *
  * Context: any.
- * Return: false: no room, or a tail ahead of the head or by more than the area behind it.
+ * Return: false: no space, or a tail ahead of the head or by more than the area behind it.
  */
 bool trbe_window(const struct trbe_area *area, struct trbe_window *window);
 
