@@ -346,7 +346,7 @@ static const char *trouble(struct after *after, uint64_t now)
 	if (after->work == STORE_DECODING && after->options.most &&
 	    after->bytes > after->options.most)
 		return "ended: more than a segment may be decoded to";
-	/* What it writes counts: the oldest segments make room for it. */
+	/* What it writes counts: the oldest segments make space for it. */
 	error = store_make_space(after->store, 0, &deleted);
 	after->deleted += deleted;
 	return !store_find(after->store, after->segment) ? "deleted" : error ? "ended: no room" : NULL;
@@ -398,8 +398,8 @@ static void count_waiting(struct after *after, uint64_t wall)
 }
 
 /*
- * That needs room for both for a while: no other segment goes for it. least: of those that there is no
- * room for, which a larger one need not ask the disk about.
+ * That needs space for both for a while: no other segment goes for it. least: of those that there
+ * is no space for, which a larger one need not ask the disk about.
  */
 static bool wants_packing(const struct after *after, const struct store_segment *segment,
 			  uint64_t *least)

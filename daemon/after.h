@@ -42,7 +42,7 @@ struct after {
 	uint64_t packed, decoded;	/* segments */
 	uint64_t skipped;		/* that were not decoded, since it could not keep up */
 	uint64_t failed;		/* of which not all could be decoded, or nothing */
-	uint64_t deleted;		/* segments that went to make room for this */
+	uint64_t deleted;		/* segments that went to make space for this */
 	uint64_t cpu;			/* ns of CPU time of children that have ended */
 	/* As of the last step. */
 	uint64_t waiting;		/* segments that are not decoded */

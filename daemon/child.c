@@ -171,7 +171,7 @@ static void execute(const struct decoding *decoding)
 	input_of(decoding, input);
 	snprintf(output, sizeof(output), "%.3000s/" DECODED "/%s.part/trace.%s", decoding->path,
 		 decoding->name, decoding->format);
-	/* A packed one is unpacked there: its disk has room for segments. */
+	/* A packed one is unpacked there: its disk has space for segments. */
 	setenv("TMPDIR", decoding->path, 1);
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);

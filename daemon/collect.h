@@ -17,7 +17,7 @@
 #include "images.h"
 #include "metrics.h"
 
-/* What of the memory budget is for who is there; a gap marks what has no room as lost. */
+/* What of the memory budget is for who is there; a gap marks what has no space as lost. */
 #define COLLECT_KEEP(budget) ((budget) / 8 * 3)
 
 struct collect {

@@ -21,9 +21,9 @@ void event_choice(const struct run *run);
 void event_begun(const struct run *run);
 /* The segment that was finished last. */
 void event_ended(const struct run *run, const struct store_facts *facts);
-/* Segments that were deleted to make room; 0: nothing. */
+/* Segments that were deleted to make space; 0: nothing. */
 void event_deleted(const struct run *run, unsigned int deleted);
-/* There is no room for a segment, or it cannot be written: -errno. And there is again. */
+/* There is no space for a segment, or it cannot be written: -errno. And there is again. */
 void event_full(const struct run *run, int error);
 void event_space(const struct run *run);
 /*
@@ -37,7 +37,7 @@ void event_memory(const struct run *run);
 void event_trigger(const struct flowtap_archive_trigger *trigger, const char *text);
 /* Crashes that saved nothing, since others had just been saved or could not be; 0: nothing. */
 void event_passed(uint64_t crashes);
-/* A segment that is to make room cannot be deleted: it is left, and the next one goes. */
+/* A segment that is to make space cannot be deleted: it is left, and the next one goes. */
 void event_undeleted(const char *name, int error);
 /* Records that waited in rings when these were closed; 0: nothing. */
 void event_unsaved(uint64_t records);

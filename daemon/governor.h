@@ -21,7 +21,7 @@ enum governor_cause {
 	GOVERNOR_STAYS,
 	GOVERNOR_CPU,		/* lower: flowtapd took more CPU time than it may */
 	GOVERNOR_LOSS,		/* lower: more was lost than may be */
-	GOVERNOR_CALMED,	/* higher: there is room again */
+	GOVERNOR_CALMED,	/* higher: there is space again */
 	GOVERNOR_CAUSES,
 };
 

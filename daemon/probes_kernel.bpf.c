@@ -30,7 +30,7 @@ const volatile __u64 pause;		/* ns that a probe is silent after a report */
 const volatile __u64 limits[PROBE_MAX];	/* ns that a call may take */
 
 __u64 last[PROBE_MAX];			/* when it reported */
-__u64 missed;				/* reports that found no room */
+__u64 missed;				/* reports that found no space */
 
 struct call {
 	__u32 tid;

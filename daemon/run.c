@@ -121,7 +121,7 @@ static bool is_whole(const struct run *run)
 
 /*
  * By its free space the disk takes more, and it does not: a quota of its user, or there are no
- * inodes. The oldest segment makes room.
+ * inodes. The oldest segment makes space.
  */
 static void make_space(struct run *run, int error)
 {
@@ -154,7 +154,7 @@ static int begin_file(struct run *run, uint64_t time)
 }
 
 /*
- * The next segment, or the first. 0; -ENOSPC: there is no room, nothing has changed; -errno. What
+ * The next segment, or the first. 0; -ENOSPC: there is no space, nothing has changed; -errno. What
  * rests at times does so while the one before goes to the disk, which takes as long as it likes.
  */
 static int next_segment(struct run *run, const char *why)
@@ -167,7 +167,7 @@ static int next_segment(struct run *run, const char *why)
 	run->unfinished = error;
 	if (error)
 		return error;
-	/* The one before may be larger than it was to be: a quota of two has room for both. */
+	/* The one before may be larger than it was to be: a quota of two has space for both. */
 	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
 	count_deleted(run, deleted);
 	if (error)
@@ -267,12 +267,12 @@ static void work_after(struct run *run, uint64_t now)
 		images_step(run->images, store_oldest(run->store));
 }
 
-/* There is no room, or the disk takes no more: what is there is finished, and recording waits. */
+/* There is no space, or the disk takes no more: what is there is finished, and recording waits. */
 static void wait_for_space(struct run *run, int error)
 {
 	const uint64_t now = number_now();
 
-	/* The room that was made is full already, or was none: not all that is there goes for that. */
+	/* The space made is full already, or was none: not all that is there goes for that. */
 	const bool soon = run->space_made && now - run->space_made < RETRY;
 
 	if (run->full_error != error)
@@ -320,7 +320,7 @@ void run_full_over(struct run *run)
 	event_space(run);
 }
 
-/* There was no room, or nobody wanted one. */
+/* There was no space, or nobody wanted one. */
 static void retry_segment(struct run *run)
 {
 	int error;
@@ -360,7 +360,7 @@ static void keep_segments(struct run *run, uint64_t now)
 	}
 	why = due(run, now);
 	if (why && run->state == RUN_STOPPED) {
-		/* Another one would have nothing in it, and take what is recorded its room. */
+		/* Another one would have nothing in it, and take space from what is recorded. */
 		run->rotate = false;
 		end_segment(run, why, collect_pause(&run->collect));
 	} else if (why) {
@@ -583,7 +583,7 @@ static void turn_open(struct run *run)
 
 /*
  * A piece more of what the disk did not take. Where recording waits for that it goes on at once;
- * where it waits for room, no sooner.
+ * where it waits for space, no sooner.
  */
 static void rewrite_unfinished(struct run *run)
 {

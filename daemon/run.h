@@ -25,7 +25,7 @@
 enum run_state {
 	RUN_RECORDING,
 	RUN_STOPPED,		/* somebody asked for it */
-	RUN_FULL,		/* there is no room for another segment */
+	RUN_FULL,		/* there is no space for another segment */
 	RUN_LENT,		/* nothing is open: somebody borrowed the hardware, or CPUs changed */
 };
 
@@ -65,7 +65,7 @@ struct run {
 	uint64_t period;	/* when the present on_period began */
 	uint64_t second;	/* the last tick */
 	uint64_t alive;		/* when the service manager last heard so */
-	uint64_t retry;		/* when room is looked for again */
+	uint64_t retry;		/* when space is looked for again */
 	bool unfinished;	/* no segment was begun, since too many are unfinished */
 	uint64_t space_made;	/* when some was made last; 0: never */
 	uint64_t full_since;	/* there is none; 0: there is */
@@ -106,10 +106,10 @@ void run_advise_folder(const struct run *run, int error);
 const char *run_state_name(enum run_state state);
 /* Ends the segment, whole as far as it can be, and finishes it; complains about what goes wrong. */
 void run_end_segment(struct run *run, const char *why);
-/* The first segment of a collect that was just opened. 0; -ENOSPC: no room; -errno. */
+/* The first segment of a collect that was just opened. 0; -ENOSPC: no space; -errno. */
 int run_begin_segment(struct run *run);
 
-/* There is room again: segments are written. */
+/* There is space again: segments are written. */
 void run_full_over(struct run *run);
 
 /*

@@ -75,7 +75,7 @@ void store_decoded_name(char to[STORE_NAME], const char *name)
 
 /* --- The list. --- */
 
-/* Room in the list for one more. 0; -ENOMEM. */
+/* Space in the list for one more. 0; -ENOMEM. */
 static int reserve_entry(struct store *store)
 {
 	return GROW_BY_ONE(store->segments, store->n);
@@ -166,7 +166,7 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 		store_close(store);
 		return error;
 	}
-	/* That not all of the room can be had is for whoever wants to write to find out. */
+	/* That not all of the space can be had is for whoever wants to write to find out. */
 	store_make_space(store, 0, &deleted);
 	index_write(&store->index);
 	*result = store;
@@ -290,7 +290,7 @@ static int reserve_number(struct store *store, int fd, struct unfinished *one)
 		segment->bytes = store_disk_size(&stat);
 	else if (!error)
 		error = -errno;
-	/* What has its name counts, and goes when room is made. */
+	/* What has its name counts, and goes when space is made. */
 	if (!error)
 		error = reserve_entry(store);
 	if (!error && renameat(store->directory, part, store->directory, segment->name))
@@ -407,7 +407,7 @@ void store_discard(struct store *store)
 	end_oldest(store);
 }
 
-/* --- Room. --- */
+/* --- Space. --- */
 
 bool store_fits(const struct store *store, uint64_t need)
 {

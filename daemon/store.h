@@ -124,7 +124,7 @@ void store_discard(struct store *store);
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
 /*
  * Deletes the oldest finished segment that can be deleted, whatever the limits are: where the disk
- * takes no more although it has room. How many were: 1 or 0.
+ * takes no more although it has space. How many were: 1 or 0.
  */
 unsigned int store_delete_oldest(struct store *store);
 /* A segment that could not be deleted: -errno, once for each, and *name, the store's; 0: there is none. */

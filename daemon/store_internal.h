@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between store.c (the list, writing, room), store_left.c and store_work.c. */
+/* Between store.c (the list, writing, space), store_left.c and store_work.c. */
 #ifndef FLOWTAP_DAEMON_STORE_INTERNAL_H
 #define FLOWTAP_DAEMON_STORE_INTERNAL_H
 
