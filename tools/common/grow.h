@@ -12,9 +12,9 @@
 int grow_to(void **list, size_t n, size_t each);
 
 /*
- * Makes room for one more element of `each` bytes after the n that *list has. It is NULL while n is 0
- * for the first time, and grows by nothing else: its capacity is a power of two. 0; -ENOMEM, and it
- * stays.
+ * Makes space for one more element of `each` bytes after the n that *list has. It is NULL while n
+ * is 0 for the first time, and grows by nothing else: its capacity is a power of two. 0; -ENOMEM,
+ * and it stays.
  */
 int grow_by_one(void **list, size_t n, size_t each);
 

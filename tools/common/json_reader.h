@@ -39,7 +39,7 @@ bool json_is_count(struct json_value value, uint64_t *count);
 bool json_is_number(struct json_value value, double *number);
 /*
  * A string, with escapes resolved and a final 0; U+0000 becomes U+FFFD. False: it is none, or
- * has no room.
+ * has no space.
  */
 bool json_is_string(struct json_value value, char *text, size_t capacity);
 

@@ -73,11 +73,11 @@ bool number_parse_seconds(const char *text, uint64_t *nanoseconds);
 bool number_parse_size(const char *text, uint64_t *bytes);
 /* The ending of a noun of which there are n: "s", or nothing. */
 const char *plural(uint64_t n);
-/* 1234567 -> "1,234,567"; room for 32 bytes. */
+/* 1234567 -> "1,234,567"; space for 32 bytes. */
 const char *number_group(uint64_t value, char *buffer);
-/* Bytes as people read them: "7.6 MB"; room for 32 bytes. */
+/* Bytes as people read them: "7.6 MB"; space for 32 bytes. */
 const char *number_bytes(uint64_t bytes, char *buffer);
-/* A duration: "12.3 ms", from a second on "1.2 s"; room for 32 bytes. */
+/* A duration: "12.3 ms", from a second on "1.2 s"; space for 32 bytes. */
 const char *number_time(uint64_t nanoseconds, char *buffer);
 /* CLOCK_MONOTONIC_RAW in nanoseconds, the archive's clock. */
 uint64_t number_now(void);

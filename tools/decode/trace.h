@@ -48,7 +48,7 @@ struct trace_decoding {
 	size_t n_cpus;
 	struct trace_missing missing[TRACE_MISSING_MAX];
 	size_t n_missing;
-	bool more_missing;		/* than there is room for */
+	bool more_missing;		/* than there is space for */
 	/* NULL, or what stands in the place of `missing` in the summary as JSON. */
 	void (*json_lists)(struct json *json, const struct trace_decoding *decoding);
 	struct left_out left_out;

@@ -31,7 +31,7 @@ struct difference {
 	struct flowtap_disasm *disasm;
 };
 
-/* Makes room. 0, or an exit status after a complaint. */
+/* Makes space. 0, or an exit status after a complaint. */
 int difference_init(struct difference *difference, enum flowtap_disasm_backend disassembler);
 void difference_free(struct difference *difference);
 /* A step that is the same in both. */

@@ -33,7 +33,7 @@ static void hand_over(struct steps *steps)
 	steps->at_fill = 0;
 }
 
-/* Room for one more step; NULL: nobody asks any more. */
+/* Space for one more step; NULL: nobody asks any more. */
 static struct step *new_step(struct steps *steps)
 {
 	if (steps->at_fill == STEPS_BATCH)

@@ -103,7 +103,7 @@ static int get_record(struct trace *trace, struct flowtap_stf_record *record, si
 	return error;
 }
 
-/* What of a text had no room in the window: `left` bytes, and the quote. */
+/* What of a text had no space in the window: `left` bytes, and the quote. */
 static bool print_rest(struct trace *trace, uint64_t left)
 {
 	while (left) {

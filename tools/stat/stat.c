@@ -111,7 +111,7 @@ static void print_cpus(const struct statistics *stats)
 	print_share(stats, "others", stats->other_cpus);
 }
 
-/* Of all that came when there was no more room. */
+/* Of all that came when there was no more space. */
 static bool is_others(const struct statistics_thread *thread)
 {
 	return thread->pid == UINT32_MAX && thread->tid == UINT32_MAX;
