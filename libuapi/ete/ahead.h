@@ -58,7 +58,7 @@ struct ete_ahead {
 /* Nothing waits. */
 void flowtap_ete_ahead_begin(struct ete_ahead *ahead,
 				  const struct flowtap_ete_config *config);
-/* As many of the bytes as there is room for: how many. */
+/* As many of the bytes as there is space for: how many. */
 size_t flowtap_ete_ahead_add(struct ete_ahead *ahead, const uint8_t *bytes, size_t size);
 /* The first n of those that wait are with the decoder. */
 void flowtap_ete_ahead_drop(struct ete_ahead *ahead, size_t n);

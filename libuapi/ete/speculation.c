@@ -198,7 +198,7 @@ int flowtap_ete_release_resolved(struct flowtap_ete *ete)
 	return status;
 }
 
-/* Room is made by what waits for no Commit. */
+/* Space is made by what waits for no Commit. */
 static int reduce_queue(struct flowtap_ete *ete)
 {
 	int status = flowtap_ete_release_resolved(ete);

@@ -84,7 +84,7 @@ void flowtap_ete_stream_begin(struct ete_stream *stream, const struct flowtap_et
 /* The end of a piece, which is no whole packet, is kept: less than FLOWTAP_ETE_PACKET_MAX bytes. */
 void flowtap_ete_stream_keep(struct ete_stream *stream, const uint8_t *bytes, size_t size);
 /*
- * Puts what there is room for of the next piece after the bytes that wait, which are in
+ * Puts what there is space for of the next piece after the bytes that wait, which are in
  * stream->carry then; how many there are with these. flowtap_ete_stream_advance comes next.
  */
 size_t flowtap_ete_stream_fill(struct ete_stream *stream, const uint8_t *bytes, size_t size);
