@@ -216,7 +216,7 @@ static uint64_t take_all(struct flowtap_drain *drain, bool little)
 	return moved;
 }
 
-/* What was copied is in the file, or some of it, if that has no room for more. */
+/* What was copied is in the file, or some of it, if that has no space for more. */
 static void land_copies(struct flowtap_drain *drain)
 {
 	const uint64_t written = flowtap_archive_written(drain->writer);

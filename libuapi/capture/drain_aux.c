@@ -51,7 +51,7 @@ static bool joins(const struct drain_named *named, const struct flowtap_record_a
 int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_buffer part[2],
 		    uint64_t base, uint64_t head, struct drain_named *named)
 {
-	/* Of a full area a quarter at a time, so that there is room again early. */
+	/* Of a full area a quarter at a time, so that there is space again early. */
 	uint64_t most = reader->aux_size / 4 < DRAIN_AUX_MAX ? reader->aux_size / 4 : DRAIN_AUX_MAX;
 	struct flowtap_record header;
 	size_t at = 0;

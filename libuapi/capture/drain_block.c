@@ -133,7 +133,7 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 	return err ? err : drain_uring_write(drain, index, number);
 }
 
-/* Of a full ring a quarter at a time, so that the writer has room again early. */
+/* Of a full ring a quarter at a time, so that the writer has space again early. */
 size_t drain_block_size(const struct drain_stream *stream)
 {
 	uint64_t size = stream->reader->size / 4;

@@ -116,7 +116,7 @@ static struct region *find(struct flowtap_kernel *kernel, const struct flowtap_k
 	return NULL;
 }
 
-/* NULL with *err 0: there is no room for it. */
+/* NULL with *err 0: there is no space for it. */
 static struct region *take(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range,
 			   int *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Room. --- */
+/* --- Space. --- */
 
 static bool reserve(struct flowtap_roster *roster, size_t size)
 {

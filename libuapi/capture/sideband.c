@@ -150,8 +150,8 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)
 }
 
 /*
- * What polling has seen says nothing of who has gone, and a roster that had no room, or of which an
- * event was lost, lacks something: all of it is looked at again.
+ * What polling has seen says nothing of who has gone, and a roster that had no space, or of which
+ * an event was lost, lacks something: all of it is looked at again.
  */
 static int scan_anew(struct flowtap_sideband *sideband, uint64_t missing)
 {
