@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COUNTER_MAX	9999999999999999999U	/* 19 digits */
-/* What flowtap_counter_write needs room for, more than it may write. */
+/* What flowtap_counter_write needs space for, more than it may write. */
 #define COUNTER_CAPACITY	24U
 
 /* By value, so that a loop has it in registers whatever it stores to. */

@@ -34,7 +34,7 @@ int flowtap_line_reader_open(struct flowtap_line_reader *rows, int fd);
 void flowtap_line_reader_close(struct flowtap_line_reader *rows);
 /* 1: a line; 0: the end; what flowtap_file_input_read returned. */
 int flowtap_line_reader_next(struct flowtap_line_reader *rows);
-/* Reads ahead as far as there is room: what can be looked at before the first line. */
+/* Reads ahead as far as there is space: what can be looked at before the first line. */
 void flowtap_line_reader_ahead(struct flowtap_line_reader *rows);
 
 #endif /* FLOWTAP_LIBUAPI_BASE_LINE_READER_H */

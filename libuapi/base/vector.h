@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Makes room for one more element of `each` bytes after the n that *list has. *list is NULL while n
- * is 0, grows by nothing else, and is the caller's to free. Its capacity is the next power of two
+ * Makes space for one more element of `each` bytes after the n that *list has. *list is NULL while
+ * n is 0, grows by nothing else, and is the caller's to free. Its capacity is the next power of two
  * from n + 1 on, which nobody needs to keep. 0; -ENOMEM, then *list stays as it is.
  */
 int flowtap_vector_grow(void **list, size_t n, size_t each);

@@ -114,7 +114,7 @@ static void check_gap(struct flowtap_check_records *records, const struct flowta
 }
 
 /*
- * BEGUN's figures have what was lost and not written yet, for want of room, as well; and bytes of
+ * BEGUN's figures have what was lost and not written yet, for want of space, as well; and bytes of
  * trace that no LOST record covers.
  */
 static void meet_begun(struct flowtap_check_cpu *cpu, const struct flowtap_record_lost *lost)

@@ -186,7 +186,7 @@ static void apply_event(struct sweep *sweep, const struct flowtap_address_map_ev
 				new_piece(sweep, event->end, right.end, event->time,
 					  right.offset + (event->end - right.start), right.file);
 	}
-	/* What there is no room for is as if nothing were mapped there. */
+	/* What there is no space for is as if nothing were mapped there. */
 	while (sweep->n_live - (last - first) + n > FLOWTAP_ADDRESS_SPACE_LIVE)
 		sweep->pieces[fresh[--n]].until = event->time;
 	for (size_t i = first; i < last; i++)

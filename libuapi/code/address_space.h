@@ -66,7 +66,7 @@ struct flowtap_address_space {
 	/* Made from the events when they are first asked for. */
 	bool built;
 	bool building;			/* the map's marks: it is being built, */
-	bool evicted;			/* and its pieces had to make room for others */
+	bool evicted;			/* and its pieces had to make space for others */
 	uint64_t generation;		/* the map's, when it was built */
 	struct flowtap_piece *pieces;	/* by start, then from */
 	size_t n_pieces;

@@ -40,10 +40,10 @@ struct count {
 
 struct counts {
 	struct count *list;	/* in the order of their first eviction */
-	uint32_t *slots;	/* index into list plus 1, 0 free; twice as many as list has room */
+	uint32_t *slots;	/* index into list plus 1, 0 free; twice list's capacity */
 	uint32_t n;
 	uint32_t capacity;	/* a power of two, or 0 */
-	uint64_t others;	/* instructions that found no room */
+	uint64_t others;	/* instructions that found no space */
 };
 
 struct flowtap_blocks {

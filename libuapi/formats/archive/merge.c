@@ -56,7 +56,7 @@ struct flowtap_merge {
 	/* The cursors that have a head: a binary heap, the first in order on top. */
 	uint32_t *heap;
 	uint32_t n_heap;
-	uint32_t *aside;	/* room for as many */
+	uint32_t *aside;	/* of the same capacity */
 	/* The last of each task that was handed out. */
 	struct task *tasks;
 	uint32_t n_tasks;

@@ -60,7 +60,7 @@ static void consume(struct flowtap_archive_reader *reader, size_t n)
 	reader->offset += n;
 }
 
-/* Room for `want` unconsumed bytes. The offset in the file stays the buffer's modulo 8. */
+/* Space for `want` unconsumed bytes. The offset in the file stays the buffer's modulo 8. */
 static int reserve_capacity(struct flowtap_archive_reader *reader, size_t want)
 {
 	uint8_t *bigger;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #define NANOSECONDS	1000000000U
-/* What no trace reaches is no time: this leaves room for all lines after it. */
+/* What no trace reaches is no time: this leaves space for all lines after it. */
 #define TIME_MAX	1000000000000000000U
 
 /* --- Times. --- */

@@ -17,7 +17,7 @@
 #include "flow/flow_line.h"
 #include "isa/block_end.h"
 
-/* What other lines take at most: gem5's reader has room for 256. */
+/* What other lines take at most: gem5's reader has space for 256. */
 #define LINES_MAX	240U
 #define LINES_TEXT_MAX	120U	/* of a disassembly */
 #define LINES_HEAD_MAX	80U	/* before a tail: two numbers and the words around them */

@@ -318,7 +318,7 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 	to += text_size(&text);
 	made->capacity = to - made->text + (block->instructions + 1) * LINES_HEAD_MAX + 64;
 	made->size = to + 64 - (uint8_t *)made;
-	/* Renderings lie close to each other, not where the room for one was. */
+	/* Renderings lie close to each other, not where the space for one was. */
 	*render = malloc(made->size);
 	if (*render)
 		memcpy(*render, made, made->size);

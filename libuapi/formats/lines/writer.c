@@ -20,7 +20,7 @@ static inline void copy_words(uint8_t *to, const struct lines_words *words)
 	memcpy(to, words->text, sizeof(words->text));
 }
 
-/* Writes n lines, for which there is room. Counters are kept in registers meanwhile. */
+/* Writes n lines, for which there is space. Counters are kept in registers meanwhile. */
 static inline __attribute__((always_inline))
 uint8_t *write_lines(struct lines *lines, uint8_t *to, const uint8_t **tails, uint32_t n,
 		     bool columns)
@@ -95,7 +95,7 @@ void write_rendered(struct lines *lines, const struct flowtap_block *block,
 
 /* --- Any block. --- */
 
-/* Some lines, whatever room there is. */
+/* Some lines, whatever space there is. */
 static void write_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 {
 	while (n && !lines->out.error) {

@@ -123,7 +123,7 @@ int flowtap_perfdata_unpack(struct perfdata_unpack *unpack,
 	if (unpack->broken)
 		return 0;
 	err = packed_bytes(unpack, record, &in);
-	/* zstd may keep some back where there was no room for it. */
+	/* zstd may keep some back where there was no space for it. */
 	while (!err && (in.pos < in.size || full)) {
 		full = false;
 		err = unpack_some(unpack, &in);

@@ -19,9 +19,9 @@ struct stf_comments {
 	size_t most;			/* bytes at a time: STF_COMMENTS_MOST, and less in tests */
 };
 
-/* Makes room for `size` bytes more. 0; -ENOBUFS: they would be more than `most`; -ENOMEM. */
+/* Makes space for `size` bytes more. 0; -ENOBUFS: they would be more than `most`; -ENOMEM. */
 int stf_comments_reserve(struct stf_comments *comments, size_t size);
-/* Adds bytes for which there is room. */
+/* Adds bytes for which there is space. */
 void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t size);
 void stf_comments_free(struct stf_comments *comments);
 

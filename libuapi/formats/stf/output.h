@@ -76,7 +76,7 @@ int stf_output_comments(struct stf_output *output, const uint8_t *records, size_
  */
 void stf_output_begin_comments(struct stf_output *output);
 /*
- * Comments follow that stand after the next opcode. false: there is no room for one of `size`
+ * Comments follow that stand after the next opcode. false: there is no space for one of `size`
  * bytes, and nothing has changed.
  */
 bool stf_output_await_opcode(struct stf_output *output, size_t size);

@@ -220,7 +220,7 @@ static int begin_chunk(struct stf_source *input)
 
 /*
  * Of a chunk that is not too large for all of it. What was only found says nothing of its size: the
- * room grows with it.
+ * space grows with it.
  */
 static int reserve_capacity(struct stf_source *input)
 {
@@ -253,7 +253,7 @@ static long read_chunk(struct stf_source *input)
 
 	if (error)
 		return error;
-	/* The end of a frame is only seen where a byte more would have room. */
+	/* The end of a frame is only seen where a byte more would have space. */
 	n = flowtap_zstf_read(unpack->zstf, input->bytes + input->end,
 			      unpack->capacity - input->end);
 	if (n > 0) {

@@ -367,7 +367,7 @@ static int flush(struct flowtap_zstf_reader *reader, ZSTD_outBuffer *out, int er
 
 long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t size)
 {
-	/* At the end of a frame there has to be a byte of room, or it would not be seen. */
+	/* At the end of a frame there has to be a byte of space, or it would not be seen. */
 	ZSTD_outBuffer out = { .dst = bytes, .size = size };
 	int error = 0;
 

@@ -230,7 +230,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Waits for room. The buffer to go on with, NULL if the piece has none; 0 or -errno. */
+/* Waits for space. The buffer to go on with, NULL if the piece has none; 0 or -errno. */
 static int send(struct flowtap_zstf *zstf, const struct piece *piece, uint8_t **buffer)
 {
 	int error;

@@ -63,7 +63,7 @@ struct flowtap_mapping {
  * For who saves what is mapped on this machine: opens for reading the regular file that a map would
  * take with the root of the process, or else, as it may have ended, with ours. Of the mapping pid,
  * path and build-id count. The fd, which is the caller's to close; -errno and a line in why:
- * -ESTALE: its build-id is another one; -EINVAL: a build-id longer than there is room.
+ * -ESTALE: its build-id is another one; -EINVAL: a build-id longer than there is space.
  */
 int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY]);
 /* Whether fd is an ELF file with the mapping's build-id. It is read, and stays as it is. */
@@ -107,7 +107,7 @@ void flowtap_address_map_add_unverified(struct flowtap_address_map *map);
 uint64_t flowtap_address_map_held(const struct flowtap_address_map *map);
 
 /*
- * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and
+ * 0, -EINVAL (empty or wrapping range, a build-id longer than there is space), -ENOMEM. Path and
  * build-id are copied. A mapping ends what was in its range before. Of more than 131072 executable
  * pieces that a process has at once the later ones are not known.
  */

@@ -26,7 +26,7 @@ extern "C" {
  * that is gone has left, and a slot is not given back.
  *
  * The number is the process's, as a sink may be made before the cache its blocks come from, or take
- * blocks of several. Blocks that a program makes itself have room for renderings, too: all zeros.
+ * blocks of several. Blocks that a program makes itself have space for renderings, too: all zeros.
  */
 struct flowtap_blocks;
 
@@ -184,7 +184,7 @@ const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
  * Calls visit for each block with executed > 0, then for those that were evicted: added up by
  * address, of which only address, key, instructions and executed are meaningful. A block that was
  * evicted and came again is visited for each. At most half of the limit is spent on evicted
- * counts; instructions that find no room there are visited as one block of address 0 and key
+ * counts; instructions that find no space there are visited as one block of address 0 and key
  * UINT32_MAX, of one instruction.
  */
 void flowtap_blocks_visit(struct flowtap_blocks *blocks,

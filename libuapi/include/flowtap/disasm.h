@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Room that holds any text: longer ones (names of symbols) are cut. */
+/* A size that holds any text: longer ones (names of symbols) are cut. */
 #define FLOWTAP_DISASM_CAPACITY 256
 
 /* Which library. AUTO takes the first of those below that is there. */

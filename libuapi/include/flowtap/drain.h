@@ -22,7 +22,7 @@
  *
  * Where io_uring cannot be had (an older kernel, kernel.io_uring_disabled, a sandbox), or the
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the
- * same. Ring memory is registered with io_uring if RLIMIT_MEMLOCK has room for it once more, or
+ * same. Ring memory is registered with io_uring if RLIMIT_MEMLOCK has space for it once more, or
  * with CAP_IPC_LOCK. If a block cannot be written the archive ends in damage that its reader
  * passes over; other streams' blocks after it may be whole.
  *

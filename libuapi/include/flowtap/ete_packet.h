@@ -169,7 +169,7 @@ void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 
 /*
  * In bytes, what no packet but NOT_SYNCED and ALIGNMENT_ZEROS is longer than: an ETMv4's Trace Info,
- * whose numbers can have as many leading zeros as they have room for, has 45.
+ * whose numbers can have as many leading zeros as they have space for, has 45.
  */
 #define FLOWTAP_ETE_PACKET_MAX 48
 

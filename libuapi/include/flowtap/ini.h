@@ -20,7 +20,7 @@ struct flowtap_ini_line {
 };
 
 /*
- * Calls take for each line that says something; text is changed and needs room for a 0 at
+ * Calls take for each line that says something; text is changed and needs space for a 0 at
  * text[size]. Strings are valid until text is freed. 0, or what take returned other than 0.
  */
 int flowtap_ini_read(char *text, size_t size,

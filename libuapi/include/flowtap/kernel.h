@@ -53,7 +53,7 @@ struct flowtap_kernel_figures {
 	uint64_t regions;	/* of text, that were seen */
 	uint64_t bytes;		/* of text, that are held */
 	uint64_t changed;	/* pages that a later look found to be different */
-	uint64_t skipped;	/* bytes of text that there was no room for, or that cannot be read */
+	uint64_t skipped;	/* bytes of text: no space for them, or they cannot be read */
 };
 
 /* What the looks so far have come to. */

@@ -40,7 +40,7 @@ struct flowtap_perfdata_cpu {
 };
 
 /* PERF_AUX_FLAG_ of perf_event.h. */
-#define FLOWTAP_PERFDATA_TRUNCATED 0x01	/* there was no room for the end */
+#define FLOWTAP_PERFDATA_TRUNCATED 0x01	/* there was no space for the end */
 #define FLOWTAP_PERFDATA_OVERWRITE 0x02	/* a snapshot */
 #define FLOWTAP_PERFDATA_PARTIAL 0x04	/* bytes are missing within */
 #define FLOWTAP_PERFDATA_COLLISION 0x08	/* TRBE: the buffer became full, the end may be missing */

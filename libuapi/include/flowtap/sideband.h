@@ -88,7 +88,7 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
  * From now on into another archive, which gets first who is there and with which code, since the
  * last flowtap_sideband_advance. /proc is read anew where it is polled, and where events were lost
- * since it was read last or `keep` had no room for something: then the archive has a LOST block.
+ * since it was read last or `keep` had no space for something: then the archive has a LOST block.
  * NULL: there is none for now, but what happens is kept for the next one. 0; -EINVAL: options.keep
  * was 0; -errno of the new archive, into which all goes nevertheless.
  */
@@ -99,8 +99,8 @@ void flowtap_sideband_limit(struct flowtap_sideband *sideband, uint32_t poll_sha
 /* Whether /proc is polled, with the limits above. */
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
 /*
- * Events that were lost, and those for which `keep` had no room, so far; an archive has a LOST block
- * for each time it happened, and one at its beginning for what is missing from before it.
+ * Events that were lost, and those for which `keep` had no space, so far; an archive has a LOST
+ * block for each time it happened, and one at its beginning for what is missing from before it.
  */
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband);
 void flowtap_sideband_free(struct flowtap_sideband *sideband);

@@ -69,8 +69,8 @@ struct flowtap_stf_sizes {
 };
 
 /*
- * Writes it to `to`. 0, and *size: its bytes; -ENOSPC: there is no room for *size bytes;
- * -EINVAL: there is no such record, or none of this size; -ERANGE: a field has no room for its
+ * Writes it to `to`. 0, and *size: its bytes; -ENOSPC: there is no space for *size bytes;
+ * -EINVAL: there is no such record, or none of this size; -ERANGE: a field has no space for its
  * value. Nothing is written then.
  */
 int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,

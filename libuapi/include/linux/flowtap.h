@@ -99,13 +99,14 @@
  * hardware dropped since the area was full, or for a fault, is reported by one GAP record
  * (FLOWTAP_CAUSE_HARDWARE, or RING_FULL where the reader was too slow) over the time in which it
  * can have been; the next AUX record has the cause in `loss`. Its size is unknown, but where the
- * area had no room from the beginning and few bytes came: those are counted. Whoever leaves nothing
- * while the area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
- * newest bytes replace the oldest: the reader waits until the stream is disabled and believes of
- * each record what lies at or after aux_head - aux_size. A piece that went round may have done so
- * more than once: aux_head is then beyond all that was there before. On CPUs with erratum 2253138
- * or 2224489 the hardware stops at the area's end instead, which is a loss (HARDWARE) each time.
- * ETE's samples are these records; CLOCK and ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
+ * area had no space from the beginning and few bytes came: those are counted. Whoever leaves
+ * nothing while the area is full has lost nothing, and there is no record of it. With
+ * FLOWTAP_OVERWRITE the newest bytes replace the oldest: the reader waits until the stream is
+ * disabled and believes of each record what lies at or after aux_head - aux_size. A piece that went
+ * round may have done so more than once: aux_head is then beyond all that was there before. On CPUs
+ * with erratum 2253138 or 2224489 the hardware stops at the area's end instead, which is a loss
+ * (HARDWARE) each time. ETE's samples are these records; CLOCK and ITRACE_START come when the
+ * recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
  *
  * Contiguity. Each task of a set has a sequence number; with FLOWTAP_CPU_WIDE the CPU has one for
  * whatever runs there (FLOWTAP_MISC_CPU_WIDE). A sample whose sequence is that of the
@@ -336,7 +337,7 @@ struct flowtap_key {
 };
 
 /*
- * DISABLE writes a LOST record of what was lost last, if there is room for it. Where the ring was
+ * DISABLE writes a LOST record of what was lost last, if there is space for it. Where the ring was
  * full, DISABLE again after the last read.
  */
 struct flowtap_enable {
@@ -368,7 +369,7 @@ struct flowtap_stats {
 	__u64 lost_samples;	/* dropped because the ring was full */
 	__u64 lost_entries;
 	__u64 lost_records;	/* of any type */
-	__u64 lost_bytes;	/* of these, and of the trace that had no room, as far as counted */
+	__u64 lost_bytes;	/* of these, and of trace without space, as far as counted */
 	__u64 losses[16];	/* by FLOWTAP_CAUSE_: how often */
 	__u64 triggers;		/* overflow, timer, switch, snapshot together */
 	__u64 switches;		/* a traced task came onto the CPU */
