@@ -16,8 +16,8 @@
  * zstd makes some kilobytes of millions of records that are alike. What is kept of them may take
  * this much, and so many times more as they are packed, which is more than real ones need.
  */
-#define ROOM (256U << 20)
-#define ROOM_RATIO 16
+#define BUDGET (256U << 20)
+#define BUDGET_RATIO 16
 #define ALLOCATION 16		/* what malloc needs besides */
 
 /* A window of the file. */
@@ -284,13 +284,13 @@ int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfd
 }
 
 /* Whether `size` bytes of a record can be kept; of one that is not packed they always can. */
-static bool has_room(struct flowtap_perfdata *perfdata,
+static bool can_keep(struct flowtap_perfdata *perfdata,
 		     const struct flowtap_perfdata_record *record, size_t size)
 {
 	if (!record->packed)
 		return true;
-	if (size <= perfdata->room) {
-		perfdata->room -= size;
+	if (size <= perfdata->budget) {
+		perfdata->budget -= size;
 		return true;
 	}
 	if (!perfdata->full)
@@ -323,7 +323,7 @@ static int parse_aux(struct flowtap_perfdata *perfdata,
 {
 	if (record->size < 32)
 		return -EINVAL;
-	if (!has_room(perfdata, record, sizeof(perfdata->aux.list[0])))
+	if (!can_keep(perfdata, record, sizeof(perfdata->aux.list[0])))
 		return 0;
 	return PERFDATA_ADD(&perfdata->aux, (struct perfdata_aux) {
 		.record = record->offset,
@@ -405,7 +405,7 @@ static int parse_switch(struct flowtap_perfdata *perfdata,
 			one.tid = perfdata_u32(record->bytes + 12);
 		}
 	}
-	if (!has_room(perfdata, record, sizeof(one)))
+	if (!can_keep(perfdata, record, sizeof(one)))
 		return 0;
 	return PERFDATA_ADD(&perfdata->switches, one);
 }
@@ -449,7 +449,7 @@ static int add_event(struct flowtap_perfdata *perfdata,
 	int err;
 
 	memcpy(&whole, record->bytes + 6, sizeof(whole));
-	if (!has_room(perfdata, record, sizeof(event) + whole + ALLOCATION))
+	if (!can_keep(perfdata, record, sizeof(event) + whole + ALLOCATION))
 		return 0;
 	if (record->packed) {
 		event.bytes = malloc(whole);
@@ -522,7 +522,7 @@ static int parse_start(struct flowtap_perfdata *perfdata,
 	tid = perfdata_u32(record->bytes + 12);
 	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
 	if (err || record->cpu == FLOWTAP_PERFDATA_NONE ||
-	    !has_room(perfdata, record, sizeof(perfdata->switches.list[0])))
+	    !can_keep(perfdata, record, sizeof(perfdata->switches.list[0])))
 		return err;
 	return PERFDATA_ADD(&perfdata->switches, (struct perfdata_switch) {
 		.time = record->time,
@@ -610,7 +610,7 @@ static int parse_record(struct flowtap_perfdata *perfdata,
 		return parse_time_conv(perfdata, record);
 	case PERFDATA_COMPRESSED:
 	case PERFDATA_COMPRESSED2:
-		perfdata->room += ROOM_RATIO * record->size;
+		perfdata->budget += BUDGET_RATIO * record->size;
 		return 0;
 	default:
 		return 0;
@@ -637,7 +637,7 @@ int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 {
 	int err;
 
-	perfdata->room = ROOM;
+	perfdata->budget = BUDGET;
 	err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
 	if (!err)
 		err = flowtap_perfdata_check_exec(perfdata);

@@ -145,7 +145,7 @@ struct flowtap_perfdata {
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_times;		/* some events say when they happened */
 	bool incomplete;	/* records are missing: mappings and tasks may be among them */
-	uint64_t room;		/* bytes that may still be kept of records that were packed */
+	uint64_t budget;	/* bytes that may still be kept of records that were packed */
 	bool full;		/* there was none for some of them */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
 	bool newer;		/* one of a version that is not known */
