@@ -29,10 +29,10 @@ struct flowtap_kernel_texts {
 	uint64_t held;
 	uint32_t files;			/* that were given out; 0 is none */
 	size_t parts;			/* of timelines */
-	/* By start; reach: the greatest end of those up to here. */
+	/* By start; max_end: the greatest end of those up to here. */
 	bool sorted;
 	struct kernel_region **by_start;
-	uint64_t *reach;
+	uint64_t *max_end;
 };
 
 struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols)
@@ -64,7 +64,7 @@ void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
 		free_region(texts->list[i]);
 	free(texts->list);
 	free(texts->by_start);
-	free(texts->reach);
+	free(texts->max_end);
 	free(texts);
 }
 
@@ -242,19 +242,19 @@ static int by_start(const void *a, const void *b)
 static int sort(struct flowtap_kernel_texts *texts)
 {
 	struct kernel_region **list = realloc(texts->by_start, texts->n * sizeof(list[0]));
-	uint64_t *reach, most = 0;
+	uint64_t *max_end, most = 0;
 
 	if (!list)
 		return -ENOMEM;
 	texts->by_start = list;
-	reach = realloc(texts->reach, texts->n * sizeof(reach[0]));
-	if (!reach)
+	max_end = realloc(texts->max_end, texts->n * sizeof(max_end[0]));
+	if (!max_end)
 		return -ENOMEM;
-	texts->reach = reach;
+	texts->max_end = max_end;
 	memcpy(list, texts->list, texts->n * sizeof(list[0]));
 	qsort(list, texts->n, sizeof(list[0]), by_start);
 	for (uint32_t i = 0; i < texts->n; i++)
-		reach[i] = most = list[i]->end > most ? list[i]->end : most;
+		max_end[i] = most = list[i]->end > most ? list[i]->end : most;
 	texts->sorted = true;
 	return 0;
 }
@@ -289,7 +289,7 @@ int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time,
 		else
 			high = middle;
 	}
-	for (; low && texts->reach[low - 1] > address; low--) {
+	for (; low && texts->max_end[low - 1] > address; low--) {
 		struct kernel_region *region = texts->by_start[low - 1];
 
 		/* One without findings could not be held. */
