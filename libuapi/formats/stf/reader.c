@@ -427,13 +427,13 @@ static void resume(struct stf_reader *reader)
 }
 
 /* What is wrong with the file, though nothing is lost. */
-static void parse_note(struct stf_reader *reader)
+static void report_warning(struct stf_reader *reader)
 {
 	struct stf_source *input = &reader->input;
 
-	if (input->note)
-		flowtap_stf_problem(reader, input->note_offset, "%s", input->note);
-	input->note = NULL;
+	if (input->warning)
+		flowtap_stf_problem(reader, input->warning_offset, "%s", input->warning);
+	input->warning = NULL;
 	reader->read->truncated |= input->unfinished;
 }
 
@@ -457,7 +457,7 @@ static int more(struct stf_reader *reader)
 	int status = stf_source_more(input);
 
 	check_number(reader);
-	parse_note(reader);
+	report_warning(reader);
 	if (status == -EBADMSG) {
 		reader->headless = !reader->body && !input->over;
 		flowtap_stf_problem(reader, input->reason_offset, "%s%s", input->reason,
@@ -612,7 +612,7 @@ static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *a
 		return -ENOMEM;
 	begin(reader, read, before, *again);
 	status = stf_source_open(&reader->input, fd);
-	parse_note(reader);
+	report_warning(reader);
 	if (!status)
 		status = read_all(reader);
 	else if (reader->input.reason)

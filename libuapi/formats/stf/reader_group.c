@@ -253,7 +253,7 @@ static int called(struct stf_reader *reader, const struct stf_group *group)
 }
 
 /* The instruction at `at` went to the target of its group. */
-static int went(struct stf_reader *reader, const struct stf_group *group, uint64_t at)
+static int complete_to_target(struct stf_reader *reader, const struct stf_group *group, uint64_t at)
 {
 	reader->pc = group->target;
 	if (!flowtap_learned_taken(reader->learned, group->target))
@@ -267,7 +267,8 @@ static int went(struct stf_reader *reader, const struct stf_group *group, uint64
 }
 
 /* No target. Where an Arm branch by a register went may not be known. */
-static int stayed(struct stf_reader *reader, const struct nature *nature, bool taken, uint64_t at)
+static int complete_without_target(struct stf_reader *reader, const struct nature *nature,
+				   bool taken, uint64_t at)
 {
 	bool arm = reader->isa != FLOWTAP_ISA_RV64;
 	int status;
@@ -288,17 +289,17 @@ static int stayed(struct stf_reader *reader, const struct nature *nature, bool t
 	return status;
 }
 
-/* What is said of an instruction that was completed, after it. */
-static int emit_instruction_notes(struct stf_reader *reader, const struct stf_group *group,
-				  const struct nature *nature, uint64_t at, size_t size)
+/* After the records of an instruction: where it led, and what else is known of it. */
+static int complete_instruction(struct stf_reader *reader, const struct stf_group *group,
+				const struct nature *nature, uint64_t at, size_t size)
 {
 	int status;
 
 	if (nature->own)
 		return called(reader, group);
 	reader->pc = at + size;
-	status = group->has_target ? went(reader, group, at) :
-				     stayed(reader, nature, group->taken, at);
+	status = group->has_target ? complete_to_target(reader, group, at) :
+				     complete_without_target(reader, nature, group->taken, at);
 	if (status || !nature->returns)
 		return status;
 	set_returned(reader, group->between != STF_MODE_UNKNOWN ? group->between : group->before);
@@ -390,7 +391,7 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 						     at, insn, size);
 	if (status == -EINVAL || status == -EILSEQ)
 		return refuse(reader, status, insn, size);
-	return status ? status : emit_instruction_notes(reader, group, &nature, at, size);
+	return status ? status : complete_instruction(reader, group, &nature, at, size);
 }
 
 int flowtap_stf_opcode(struct stf_reader *reader, const uint8_t *opcode, size_t size)

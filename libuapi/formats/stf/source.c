@@ -34,7 +34,7 @@ struct stf_unpack {
 	uint64_t ahead;		/* where in the records the next one begins, ... */
 	uint64_t taken;		/* ... and how much of this one was read */
 	struct flowtap_file_input *in;	/* plain, gzip */
-	char text[200];		/* of a note */
+	char text[200];		/* of a warning */
 };
 
 /* What is not used yet to the beginning. */
@@ -78,10 +78,10 @@ static int more_in(struct stf_source *input)
 }
 
 /* What is reported, and nothing is lost. */
-static void note(struct stf_source *input, uint64_t offset, const char *text)
+static void set_warning(struct stf_source *input, uint64_t offset, const char *text)
 {
-	input->note = text;
-	input->note_offset = offset;
+	input->warning = text;
+	input->warning_offset = offset;
 }
 
 /* Of the reader of .zstf, which goes on by what it finds. */
@@ -92,7 +92,7 @@ static void set_problem(struct stf_source *input)
 
 	snprintf(unpack->text, sizeof(unpack->text), "%s; what it has is read without its index",
 		 flowtap_zstf_problem(unpack->zstf, &offset));
-	note(input, offset, unpack->text);
+	set_warning(input, offset, unpack->text);
 }
 
 /* What there was of the last chunk was used. */
@@ -182,7 +182,7 @@ static int out_of_chunks(struct stf_source *input)
 	snprintf(unpack->text, sizeof(unpack->text), "%" PRIu64 " chunks that the index does not have "
 		 "and %" PRIu64 " bytes of no chunk: the writer was interrupted",
 		 info->chunks ? info->found : 0, info->slack);
-	note(input, info->slack ? info->slack_offset : info->index_offset, unpack->text);
+	set_warning(input, info->slack ? info->slack_offset : info->index_offset, unpack->text);
 	return 0;
 }
 

@@ -34,8 +34,8 @@ struct stf_source {
 	 * Not NULL: what is wrong with the file, though nothing was lost by it; to be reported and
 	 * set to NULL. Offset in the file.
 	 */
-	const char *note;
-	uint64_t note_offset;
+	const char *warning;
+	uint64_t warning_offset;
 	bool unfinished;	/* over: its writer wrote no further, or what it wrote after it is lost */
 	struct stf_unpack *unpack;
 };

@@ -145,8 +145,8 @@ static int write_later(struct flowtap_stf *stf, size_t size)
 	return stf_output_comment(&stf->out, stf->line, size);
 }
 
-/* What is only noted. */
-static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
+/* What becomes a COMMENT alone. */
+static int write_comment(struct flowtap_stf *stf, const struct flowtap_element *element)
 {
 	int error = context_unwritten(stf) ? write_later(stf, flowtap_stf_context_line(stf)) : 0;
 
@@ -187,10 +187,10 @@ int flowtap_stf_element(struct flowtap_sink *sink, const struct flowtap_element 
 	case FLOWTAP_ELEMENT_TRANSACTION:
 		if (element->transaction == FLOWTAP_TRANSACTION_FAIL)
 			return explain(stf, element, false);
-		return note(stf, element);
+		return write_comment(stf, element);
 	case FLOWTAP_ELEMENT_EVENT:
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
-		return note(stf, element);
+		return write_comment(stf, element);
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
 		return handle_return(stf, element);
 	case FLOWTAP_ELEMENT_TIME:

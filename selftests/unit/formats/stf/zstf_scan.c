@@ -135,8 +135,8 @@ static struct got input_of(int fd, const struct output *plain)
 	while (!status) {
 		size_t n = input.end - input.at;
 
-		got.told |= input.note || lost;
-		input.note = NULL;
+		got.told |= input.warning || lost;
+		input.warning = NULL;
 		if (!lost) {
 			got.differs |= n > plain->size - got.bytes ||
 				       memcmp(input.bytes + input.at, plain->bytes + got.bytes, n);
