@@ -102,7 +102,7 @@ static bool same_owner(const struct flowtap_context *a, const struct flowtap_con
 	       (!a->has_cpu || a->cpu == b->cpu);
 }
 
-static void note(struct lines *lines, const struct flowtap_element *element)
+static void write_note(struct lines *lines, const struct flowtap_element *element)
 {
 	const struct lines_branch *branch = &lines->branch;
 	char words[FLOWTAP_LINE_CAPACITY];
@@ -117,7 +117,7 @@ static void note(struct lines *lines, const struct flowtap_element *element)
 		lines->counts.unsaid++;
 }
 
-static void note_context(struct lines *lines)
+static void write_context_note(struct lines *lines)
 {
 	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_CONTEXT, .context = lines->context,
@@ -126,12 +126,12 @@ static void note_context(struct lines *lines)
 	if (!(lines->pending & LINES_NOTE))
 		return;
 	lines->pending &= ~LINES_NOTE;
-	if (same_owner(&lines->noted, &lines->context) &&
+	if (same_owner(&lines->written_context, &lines->context) &&
 	    (isa_is_arm(lines->context.isa) || !lines->form.events ||
-	     lines->noted.cpu == lines->context.cpu))
+	     lines->written_context.cpu == lines->context.cpu))
 		return;
-	lines->noted = lines->context;
-	note(lines, &element);
+	lines->written_context = lines->context;
+	write_note(lines, &element);
 }
 
 /* Without E lines a missing number shows it. */
@@ -155,7 +155,7 @@ static void reset_sp(struct lines *lines)
 static void write_break(struct lines *lines, const char *words, size_t size)
 {
 	flowtap_lines_end_flow(lines);
-	note_context(lines);
+	write_context_note(lines);
 	if (lines->form.events)
 		flowtap_lines_event(lines, "TraceGap", words, size, true);
 	lines->pending |= LINES_BREAK;
@@ -179,7 +179,7 @@ void flowtap_lines_begin_block(struct lines *lines, const struct flowtap_block *
 	}
 	if (lines->pending & LINES_BREAK)
 		begin_anew(lines);
-	note_context(lines);
+	write_context_note(lines);
 }
 
 /* --- Elements. --- */
@@ -299,7 +299,7 @@ static int handle_exception(struct lines *lines, const struct flowtap_exception 
 		flowtap_lines_flush(lines);
 	else
 		flowtap_lines_end_flow(lines);
-	note_context(lines);
+	write_context_note(lines);
 	*waiting = (struct lines_exception){
 		.exception = *exception, .from = lines->context, .placed = lines->knows_isa,
 		.own = own, .unwritten = unwritten,
@@ -333,7 +333,7 @@ int flowtap_lines_element(struct lines *lines, const struct flowtap_element *ele
 	case FLOWTAP_ELEMENT_TRANSACTION:
 	case FLOWTAP_ELEMENT_EVENT:
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
-		note(lines, element);
+		write_note(lines, element);
 		return lines->out.error;
 	case FLOWTAP_ELEMENT_TIME:
 		handle_nanoseconds(lines, element->time);

@@ -107,9 +107,9 @@ static int emit_held_block(struct flow_builder *builder, bool arrives, uint64_t 
 		cpu->next = address;
 		cpu->next_known = true;
 	}
-	for (unsigned int i = 0; i < cpu->n_notes && !status; i++)
-		status = emit(builder, &cpu->notes[i]);
-	cpu->n_notes = 0;
+	for (unsigned int i = 0; i < cpu->n_held && !status; i++)
+		status = emit(builder, &cpu->held_elements[i]);
+	cpu->n_held = 0;
 	return status;
 }
 
@@ -379,7 +379,7 @@ void builder_branch(struct flow_builder *builder, uint64_t target)
 /* An element has to come between the last instruction and what is here. */
 static bool must_flush(const struct builder_cpu *cpu, uint64_t address)
 {
-	if (cpu->n_notes)
+	if (cpu->n_held)
 		return true;
 	if (!cpu->held)
 		return false;
@@ -472,8 +472,8 @@ int builder_element(struct flow_builder *builder, const struct flowtap_element *
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 	case FLOWTAP_ELEMENT_MARKER:
 	case FLOWTAP_ELEMENT_MISPREDICTED:
-		if (cpu->n_notes < BUILDER_NOTES) {
-			cpu->notes[cpu->n_notes++] = *element;
+		if (cpu->n_held < BUILDER_HELD) {
+			cpu->held_elements[cpu->n_held++] = *element;
 			return 0;
 		}
 		break;

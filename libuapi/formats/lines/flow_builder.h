@@ -15,7 +15,7 @@
 #include "formats/lines/line_instruction.h"
 
 #define BUILDER_CPUS 256U
-#define BUILDER_NOTES 8U
+#define BUILDER_HELD 8U
 
 /* What there is of one CPU. */
 struct builder_cpu {
@@ -29,8 +29,8 @@ struct builder_cpu {
 	struct flowtap_context context;
 	bool excepted;		/* an exception waits for what comes next: */
 	struct flowtap_exception exception;
-	unsigned int n_notes;		/* so do these, which say nothing of where it goes on */
-	struct flowtap_element notes[BUILDER_NOTES];
+	unsigned int n_held;		/* so do these, which say nothing of where it goes on */
+	struct flowtap_element held_elements[BUILDER_HELD];
 	bool timed;
 	uint64_t time;		/* of the last line, in its unit */
 	uint64_t base;		/* the last one that was sent */

@@ -54,7 +54,7 @@ enum {
 	LINES_EXCEPTION = 1 << 2,	/* `exception`, likewise */
 	LINES_BREAK = 1 << 3,		/* the flow is not continuous here */
 	LINES_SP = 1 << 4,		/* a stack pointer follows the next instruction */
-	LINES_NOTE = 1 << 5,		/* another context may have to be noted */
+	LINES_NOTE = 1 << 5,		/* another context may have to be written */
 	LINES_LATER = 1 << 6,		/* what has a time next is not before `least` */
 };
 
@@ -107,7 +107,7 @@ struct lines {
 	uint64_t least;
 	uint64_t cycles;
 	struct flowtap_context context;
-	struct flowtap_context noted;
+	struct flowtap_context written_context;
 	struct lines_branch branch;
 	struct lines_exception exception;
 	struct lines_sp sp;
