@@ -24,7 +24,7 @@ bool bpf_usable(void)
 	return usable;
 }
 
-/* Preemption is off in a program of 6.12's hooks, not in newer kernels': what follows is to stay on its CPU. */
+/* In 6.12 preemption is off in a hook's program, in newer kernels not: this is to be of one CPU. */
 static int change(struct task_struct *task, u64 key, bool add)
 {
 	struct flowtap_group *group;

@@ -332,7 +332,7 @@ static bool ctr_stop(struct flowtap_recording *recording)
 /*
  * By FROZEN, in one instruction: while S is recorded hardware may be about to change sctrstatus
  * (2.5), and a write to sctrctl would reset the cycle counter (6.3). Returns what sctrstatus was;
- * its write pointer stays from there on.
+ * its write pointer is constant from there on.
  */
 static __always_inline unsigned long freeze(void)
 {
@@ -399,7 +399,7 @@ static u32 notrace ctr_count(struct flowtap_recording *recording)
 /*
  * SCTRCLR would cost the next record its cycle count (6.3). An invalid entry on top of those that
  * were taken does as well: what is newer lies above it. (In RASEMU the entries are the call stack:
- * they stay until their functions return.)
+ * they are kept until their functions return.)
  */
 static void mark_taken(struct flowtap_recording *recording)
 {
@@ -412,7 +412,7 @@ static void mark_taken(struct flowtap_recording *recording)
 	recording->begin = csr_read(SCTRSTATUS);
 }
 
-/* A kernel address in a user-only record says where the kernel is: only its flag stays. */
+/* A kernel address in a user-only record says where the kernel is: only its flag is kept. */
 static __always_inline u64 visible(u64 address, bool kernel)
 {
 	if (!kernel && unlikely((s64)address < 0))

@@ -11,7 +11,7 @@ struct flowtap_member;
 struct flowtap_stream;
 
 /**
- * displace() - note that a stream does not record a task that runs
+ * displace() - record that a stream does not record a task that runs
  * @stream: enabled, of this CPU; another one holds the source.
  * @member: the task's, in the stream's set.
  *

@@ -72,7 +72,7 @@ struct flowtap_event *event_of(const struct flowtap_group *group, struct task_st
 void event_left(struct flowtap_event *event);
 
 /**
- * event_executed() - note that perf lets an event count
+ * event_executed() - record that perf lets an event count
  * @event: one of those who have it executes a program by which the set is enabled.
  *
  * Context: the hooks; group->set.lock and RCU.

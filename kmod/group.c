@@ -324,8 +324,8 @@ void group_forked(struct task_struct *parent, struct task_struct *child)
 	rcu_read_unlock();
 }
 
-/* The current task goes: first nobody finds its member any more, then what is held is let go. */
-static void leave(struct flowtap_group *group, struct task_struct *task, u32 cause)
+/* First nobody finds the current task's member any more, then the source it holds is released. */
+static void remove_current(struct flowtap_group *group, struct task_struct *task, u32 cause)
 {
 	struct flowtap_member *member = unlink_member(group, task, NULL, true);
 
@@ -358,7 +358,7 @@ int group_remove_here(struct flowtap_group *group, struct task_struct *task)
 	struct flowtap_member *member;
 
 	if (task == current) {
-		leave(group, task, FLOWTAP_CAUSE_SWITCH);
+		remove_current(group, task, FLOWTAP_CAUSE_SWITCH);
 		holder_task_here();
 		return 0;
 	}
@@ -418,7 +418,7 @@ void group_executed(struct task_struct *task, bool secure)
 		if (group_excludes(group) || !set_find(&group->set, task))
 			continue;
 		if (!group->privileged && rights_conceal(task, secure)) {
-			leave(group, task, FLOWTAP_CAUSE_EXEC);
+			remove_current(group, task, FLOWTAP_CAUSE_EXEC);
 			continue;
 		}
 		enables = xchg(&group->exec_pending, false);
@@ -440,6 +440,6 @@ void group_exited(struct task_struct *task)
 	rcu_read_lock();
 	list_for_each_entry_rcu(group, &groups, link)
 		if (set_find(&group->set, task))
-			leave(group, task, FLOWTAP_CAUSE_SWITCH);
+			remove_current(group, task, FLOWTAP_CAUSE_SWITCH);
 	rcu_read_unlock();
 }

@@ -37,14 +37,14 @@ static DEFINE_MUTEX(cpus_lock);
 static bool missed_some(const struct flowtap_stream *stream, const struct flowtap_member *member,
 			bool running)
 {
-	/* Whoever stopped a CPU-wide stream has noted why. */
+	/* Whoever stopped a CPU-wide stream has recorded why. */
 	if (!member->ran || stream_is_wide(stream) || member->displaced_since)
 		return false;
 	return running || set_member_ran(member);
 }
 
 /* Samples under another number are a sequence of their own: nothing goes on from the one before. */
-static void note_number(const struct flowtap_stream *stream, struct flowtap_member *member)
+static void update_number(const struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream_is_wide(stream) || stream->source->collector || !set_member_renamed(member))
 		return;
@@ -58,7 +58,7 @@ static void hold(struct flowtap_cpu *cpu, struct flowtap_stream *stream,
 {
 	u32 disables = READ_ONCE(stream->group->disables);
 
-	note_number(stream, member);
+	update_number(stream, member);
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
 	/*
@@ -280,7 +280,7 @@ void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_
 		return;
 	if (stream->group == group && cpu->member->task == current) {
 		if (skidded(stream, trigger, regs)) {
-			/* Its entries stay for the next trigger. */
+			/* Its entries are kept for the next trigger. */
 			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
 			return;
 		}
@@ -294,7 +294,7 @@ void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_
 		    !READ_ONCE(stream->enabled))
 			continue;
 		member = set_find(&group->set, current);
-		/* One that ran has just been let go: the event counted the switch itself. */
+		/* One that ran has just been released: the event counted the switch itself. */
 		if (member && !member->ran)
 			displace(stream, member);
 	}
@@ -370,7 +370,7 @@ static void write_last_gaps(struct flowtap_group *group, struct flowtap_member *
  * What the caller has changed is of this CPU: elsewhere the task would have run meanwhile. Kernels
  * after 6.12 call hooks with preemption on: better a warning here than a false loss now and then.
  */
-static void stay_here(void)
+static void assert_on_this_cpu(void)
 {
 	WARN_ON_ONCE(preemptible());
 }
@@ -380,7 +380,7 @@ void holder_task_gone(struct flowtap_group *group, struct flowtap_member *member
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
-	stay_here();
+	assert_on_this_cpu();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->member == member)
@@ -405,7 +405,7 @@ void holder_member_renames(struct flowtap_group *group, struct flowtap_member *m
 {
 	unsigned long flags;
 
-	stay_here();
+	assert_on_this_cpu();
 	/* Pieces are named when they begin. */
 	if (group->pieces || this_cpu_read(cpus.member) != member)
 		return;
@@ -421,7 +421,7 @@ void holder_renames(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
-	stay_here();
+	assert_on_this_cpu();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->holder && stream_is_wide(cpu->holder) && !cpu->holder->source->collector) {
@@ -436,13 +436,13 @@ void holder_executed(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
-	stay_here();
+	assert_on_this_cpu();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	/* A thread that executes takes the first one's numbers. */
 	if (cpu->holder) {
 		stream_name_recorded(cpu->holder, current);
-		note_number(cpu->holder, cpu->member);
+		update_number(cpu->holder, cpu->member);
 	}
 	if (cpu->holder && cpu->holder->source->collector) {
 		piece_executed(cpu->holder, cpu->member);
@@ -487,7 +487,7 @@ void holder_task_here(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
-	stay_here();
+	assert_on_this_cpu();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (!list_empty(&cpu->streams)) {
@@ -562,7 +562,7 @@ int holder_attach(struct flowtap_stream *stream)
 	return error;
 }
 
-void holder_let_go(struct flowtap_stream *stream)
+void holder_release(struct flowtap_stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -579,7 +579,7 @@ void holder_detach(struct flowtap_stream *stream)
 }
 
 /* No user program runs on a CPU that is on its way: what was recorded until then is written. */
-static bool loses_offline(const struct flowtap_stream *stream)
+static bool records_offline_loss(const struct flowtap_stream *stream)
 {
 	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
@@ -593,11 +593,12 @@ static void on_cpu_online(u64 sources)
 	cpu->asleep = false;
 	rcu_read_lock();
 	stream = wide_of(cpu);
-	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran && loses_offline(stream)) {
+	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran &&
+	    records_offline_loss(stream)) {
 		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
 		stream_write_gap(stream, current, stream->everyone.since, FLOWTAP_CAUSE_OFFLINE);
 	}
-	/* perf has let go of its event when the CPU went. */
+	/* perf has released its event when the CPU went offline. */
 	if (stream && stream->triggers & FLOWTAP_TRIGGER_OVERFLOW)
 		schedule_work(&stream->reopen);
 	rcu_read_unlock();

@@ -51,7 +51,7 @@ int holder_attach(struct flowtap_stream *stream);
  * @stream: attached.
  *
  * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it
- * the source may do so yet: it is to let go now, and once more after a grace period.
+ * the source may do so yet: holder_release() now, and once more after a grace period.
  *
  * Context: may sleep.
  */
@@ -118,12 +118,12 @@ void holder_reconsider(struct flowtap_stream *stream);
 u32 holder_snapshot(struct flowtap_stream *stream);
 
 /**
- * holder_let_go() - take the source from a stream that holds it
+ * holder_release() - take the source from a stream that holds it
  * @stream: of this CPU; cannot be enabled any more.
  *
  * Context: this CPU, interrupts off.
  */
-void holder_let_go(struct flowtap_stream *stream);
+void holder_release(struct flowtap_stream *stream);
 
 /**
  * holder_trigger() - an event has overflowed, or a timer has expired: take a sample

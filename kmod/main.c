@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Initialises the parts of the module in the order in which they need each other, and cleans up
- * in reverse. hooks_init only looks for tracepoints: what was hooked since is let go before the
+ * in reverse. hooks_init only looks for tracepoints: what was hooked since is unhooked before the
  * sources that it calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

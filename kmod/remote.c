@@ -90,14 +90,14 @@ u32 remote_snapshot(struct flowtap_stream *stream)
 	return request.entries;
 }
 
-static void let_go(void *stream)
+static void release(void *stream)
 {
-	holder_let_go(stream);
+	holder_release(stream);
 }
 
-void remote_let_go(struct flowtap_stream *stream)
+void remote_release(struct flowtap_stream *stream)
 {
 	/* Nobody's CPU is interrupted for nothing. */
 	if (holds(stream))
-		smp_call_function_single(stream->cpu, let_go, stream, 1);
+		smp_call_function_single(stream->cpu, release, stream, 1);
 }

@@ -52,11 +52,11 @@ void remote_reconsider(struct flowtap_stream *stream);
 u32 remote_snapshot(struct flowtap_stream *stream);
 
 /**
- * remote_let_go() - take a stream's source from it: holder_let_go() there
+ * remote_release() - take a stream's source from it: holder_release() there
  * @stream: cannot be enabled any more. The CPU is not interrupted unless this holds its source.
  *
  * Context: interrupts on; does not sleep.
  */
-void remote_let_go(struct flowtap_stream *stream);
+void remote_release(struct flowtap_stream *stream);
 
 #endif /* FLOWTAP_KMOD_REMOTE_H */

@@ -199,7 +199,7 @@ static inline u64 set_switches(const struct task_struct *task)
 }
 
 /**
- * set_member_left() - note that a task leaves its CPU, or runs on unrecorded
+ * set_member_left() - record that a task leaves its CPU, or runs on unrecorded
  * @member: the task's.
  *
  * Context: the task's CPU, interrupts off.

@@ -178,8 +178,8 @@ struct flowtap_source {
 	u32 (*count)(struct flowtap_recording *recording);
 	/**
 	 * @drain: after count(): takes the newest nr of them, oldest first, and empties the buffer
-	 * (but call stacks stay). entries may be shared with user space: what is not to be seen is
-	 * never written there.
+	 * (but call stacks are kept). entries may be shared with user space: what is not to be seen
+	 * is never written there.
 	 */
 	void (*drain)(struct flowtap_recording *recording, struct flowtap_entry *entries, int nr);
 	/**

@@ -322,15 +322,15 @@ static void discard_later(struct work_struct *work)
 
 /*
  * No CPU finds it any more. Only here is it off its CPU for sure, and only then may it leave the
- * group: who takes a task out of the set asks the group's streams to let go of its member before
+ * group: who takes a task out of the set asks the group's streams to release its member before
  * that is freed.
  */
-static void leave(struct work_struct *work)
+static void leave_group(struct work_struct *work)
 {
 	struct flowtap_stream *stream = container_of(to_rcu_work(work), struct flowtap_stream,
 						     teardown);
 
-	remote_let_go(stream);
+	remote_release(stream);
 	cancel_work_sync(&stream->reopen);
 	hrtimer_cancel(&stream->timer);
 	hrtimer_cancel(&stream->tick);
@@ -362,9 +362,9 @@ void stream_close(struct flowtap_stream *stream)
 	mutex_unlock(&stream->group->lock);
 	if (stream->attached) {
 		holder_detach(stream);
-		remote_let_go(stream);
+		remote_release(stream);
 	}
-	INIT_RCU_WORK(&stream->teardown, leave);
+	INIT_RCU_WORK(&stream->teardown, leave_group);
 	queue_rcu_work(teardowns, &stream->teardown);
 }
 

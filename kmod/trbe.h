@@ -69,7 +69,8 @@ int trbe_enable(struct flowtap_aux *aux, bool spare);
 
 /**
  * trbe_disable() - disable this CPU's buffer and say what it has stored since trbe_enable()
- * @aux: the same area. Bytes that were skipped are filled with Ignore packets; the head stays.
+ * @aux: the same area. Bytes that were skipped are filled with Ignore packets; the head is not
+ * moved.
  * @collected: all but collision is set; collision only ever becomes true.
  *
  * Context: the stream's CPU, interrupts off; trace is prohibited, TSB CSYNC has been executed.

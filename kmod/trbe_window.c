@@ -46,8 +46,8 @@ static u64 up(u64 value, u64 to)
  * From `at`, with `space` bytes free from there on, to where it must end. stray: after them writes
  * hurt nobody.
  */
-static void place(const struct trbe_area *area, u64 at, u64 space, bool stray,
-		  struct trbe_window *window)
+static void set_window(const struct trbe_area *area, u64 at, u64 space, bool stray,
+		       struct trbe_window *window)
 {
 	u64 end = at + space;
 
@@ -95,13 +95,13 @@ bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 	}
 	if (used > area->size)
 		return false;
-	place(area, at, area->size - used, false, window);
+	set_window(area, at, area->size - used, false, window);
 	window->pad = window->start - at;
 	/* Little is left at the area's end: from the beginning, if there is more. */
 	little = least(area->page, area->watermark / 4);
 	if (at > used && length(window) < most(little, enough(area))) {
 		/* What is skipped is filled afterwards. */
-		place(area, 0, area->overwrite ? area->size : at - used, !used, &again);
+		set_window(area, 0, area->overwrite ? area->size : at - used, !used, &again);
 		if (length(&again) > length(window)) {
 			*window = again;
 			window->pad = area->size - at + again.start;
