@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `flowtap decode` is asked for. */
+/* What `flowtap decode` is asked for. Why it does not call flowtap_input: see flowtap/input.h. */
 #ifndef FLOWTAP_TOOLS_DECODE_DECODE_H
 #define FLOWTAP_TOOLS_DECODE_DECODE_H
 

@@ -35,8 +35,15 @@
  *		return error ? 1 : 0;
  *	}
  *
- * recording.h, perfdata.h and trace_session.h have what is under it, for who needs more of one
- * kind: one CPU or thread, several outputs, progress.
+ * recording.h, perfdata.h, trace_session.h and snapshot.h have what is under it, for who needs more
+ * of one kind: one CPU or thread, several outputs, progress.
+ *
+ * `flowtap decode` is such a program, and calls those: it opens an output for each CPU, thread or
+ * process when the input has named it, decodes one CPU of several, shows how far it is, and its
+ * summary has counts of the decoders that no sink sees. None of that fits one sink and one call.
+ * What both print of an input is the same (selftests/cli/example.test). flowtapd has no decoder in
+ * it: it runs that command in a process of its own, whose memory, time and crashes are not the
+ * recording's.
  */
 #ifndef FLOWTAP_INPUT_H
 #define FLOWTAP_INPUT_H
