@@ -5,8 +5,8 @@
  * Nothing is said that the entries do not prove. An entry proves that its source executed (a
  * transfer) or was reached and did not complete (a trap), and that execution went on at its
  * target. What lies between a target and the next source is proven if the code allows a straight
- * line there, because any other way would have left an entry in between: this holds only where
- * every way is recorded (sample.c).
+ * line there, because any other path would have left an entry in between: this holds only where
+ * every path is recorded (sample.c).
  *
  * User mode only: where execution went on after a trap is not recorded, as the kernel may have
  * sent the task elsewhere (a signal): what follows begins anew at the next source. With S mode,
@@ -172,7 +172,7 @@ static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transf
 }
 
 /*
- * The transfer whose way there was not proven: its own instruction was executed all the same if
+ * The transfer to which no path was proven: its own instruction was executed all the same if
  * the code has it. Where there is no code the record is believed; a record that contradicts the
  * code is not, so what follows begins anew. emitted: a gap already says what failed.
  */
@@ -213,7 +213,7 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 	return status < 0 ? status : decode_alone(ctr, transfer, emitted);
 }
 
-/* The way from the last transfer up to a trap; *cause as flowtap_path_exception has it. */
+/* The path from the last transfer to a trap; *cause as flowtap_path_exception has it. */
 static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
 			       int *cause)
 {
@@ -239,7 +239,7 @@ static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tra
 	return status;
 }
 
-/* The trap's source where nothing is known of the way there. */
+/* The trap's source where nothing is known of the path to it. */
 static int decode_arrival(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
 {
 	int status = pay(ctr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What the CTR decoder's files share. A record goes one way, none of them calls back:
+ * What the CTR decoder's files share. A record goes in one direction, none of them calls back:
  *
  *	decoder.c	the entrance: records
  *	sample.c	one sample, its place in its sequence (sequence.c)

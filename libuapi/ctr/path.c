@@ -203,7 +203,7 @@ static int pass_unconditional(struct ctr_path *path, const struct flowtap_block 
 		    flowtap_transfer_name(block->end), last, goal);
 }
 
-/* Takes `block` as one that was left at its end on the way to `goal`. */
+/* Takes `block` as one that was left at its end on the path to `goal`. */
 static int pass(struct ctr_path *path, struct flowtap_block *block, uint64_t goal)
 {
 	if (block->end && !block->conditional && pass_unconditional(path, block, goal))
@@ -289,7 +289,7 @@ static inline int verify(struct ctr_path *path, const struct flowtap_block *bloc
 }
 
 /*
- * A way that is impossible is none if recording was turned off and on again in between: then a
+ * A path that is impossible is none if recording was turned off and on again in between: then a
  * straight line leads from `from` to where that was done. The last that `status` can say.
  */
 static int explain(struct ctr_path *path, uint64_t from, int status)

@@ -274,7 +274,7 @@ static int check(const struct lines *lines, const struct flowtap_block *block, b
 	return 0;
 }
 
-/* Apart, so that the fast way needs few registers. */
+/* Apart, so that the fast path needs few registers. */
 __attribute__((noinline))
 static int write_slowly(struct lines *lines, const struct flowtap_block *block, bool taken,
 			uint64_t target)
@@ -340,7 +340,7 @@ static inline void prefetch_block(const struct lines *lines, const struct flowta
 	__builtin_prefetch(flowtap_slot_guess(&lines->slot, block));
 }
 
-/* The way of nearly all blocks: what continues the flow and was rendered before. */
+/* The fast path, of nearly all blocks: what continues the flow and was rendered before. */
 static inline __attribute__((always_inline))
 int write_block(struct lines *lines, const struct flowtap_block *block, bool taken, uint64_t target,
 		bool columns)

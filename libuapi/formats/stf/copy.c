@@ -455,7 +455,7 @@ static int copy_all(struct copier *copier)
 			if (!copier->copy->records)
 				return copier->copy->damaged ? -ENODATA : error;
 			error = drop_group(copier, "what stands here is no record");
-			/* The way to what is after it leads through the next chunk. */
+			/* What is after it is only found through the next chunk. */
 			if (!error && (!stf_source_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
 			begin_input(copier);

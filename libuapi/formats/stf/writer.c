@@ -216,7 +216,7 @@ static void learn_target(struct flowtap_stf *stf, uint64_t address)
 	stf->out.pc = 0;
 }
 
-/* Any block. Apart, so that the fast way needs few registers. */
+/* Any block. Apart, so that the fast path needs few registers. */
 __attribute__((noinline))
 static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
 			uint64_t target)
@@ -262,8 +262,8 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 }
 
 /*
- * The way of nearly all blocks: what continues the flow, in the same ISA, and was rendered before,
- * not STF_MARK_APART.
+ * The fast path, of nearly all blocks: what continues the flow, in the same ISA, and was rendered
+ * before, not STF_MARK_APART.
  */
 static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		       uint64_t target)

@@ -144,7 +144,7 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	return text->out.error;
 }
 
-/* Of a block that has an end, for the way below: the others are joined. */
+/* Of a block that has an end, for the path below: the others are joined. */
 static const struct flowtap_render *rendered(struct flowtap_text *text,
 					     const struct flowtap_block *block)
 {

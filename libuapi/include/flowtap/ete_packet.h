@@ -221,7 +221,7 @@ const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type);
 const char *flowtap_ete_exception_name(bool m_profile, unsigned int type);
 
 /*
- * For the decoder's shortest way: a header byte that is an Atom packet, all of it. count 0: it is
+ * For the decoder's fast path: a header byte that is an Atom packet, all of it. count 0: it is
  * none. Only where the parser is synced; a caller that takes such a byte by itself sets the
  * parser's zeros to 0.
  */

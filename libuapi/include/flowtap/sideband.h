@@ -52,7 +52,7 @@ struct flowtap_sideband_options {
 
 /*
  * Opens events, disabled, on each CPU. 0; -ENOMEM; -ESRCH: no such process; another
- * -errno only where polling is no way out.
+ * -errno only where polling does not help.
  */
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 			  struct flowtap_sideband **sideband);

@@ -80,7 +80,7 @@
  *
  * With FLOWTAP_MODE_KERNEL the kernel is recorded, but not what this module does between the
  * moment when it stops recording to take entries and the moment when it goes on: after each sample
- * the first entry's source is somewhere in the module, with no way there from the entry before. A
+ * the first entry's source is somewhere in the module, with no path there from the entry before. A
  * trap's entry whose target is 0 (of type interrupt) was put in by the module: an overflow of
  * somebody else's counter froze recording at its source, and what follows comes after that
  * interrupt. RASEMU cannot be combined with FLOWTAP_MODE_KERNEL (EINVAL): the module's own returns
@@ -272,7 +272,7 @@ struct flowtap_ctr_configure {
 
 /*
  * CID and VMID in config name tasks by numbers of the initial PID namespace: EACCES for a caller in
- * another one. With FLOWTAP_MODE_KERNEL the kernel's way to a task is traced from where the
+ * another one. With FLOWTAP_MODE_KERNEL the kernel's path to a task is traced from where the
  * scheduler has chosen it: until it has switched they name the task that leaves.
  */
 struct flowtap_ete_configure {
