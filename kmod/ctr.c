@@ -128,7 +128,7 @@ static bool open_to_guests(const struct ctr *ctr)
 
 /*
  * mctrctl.M does not show in sctrctl (2.2), and cannot be cleared from here. With no other mode
- * enabled the way into the firmware and out of it leaves entries only where M is.
+ * enabled the path into the firmware and out of it leaves entries only where M is.
  */
 static bool records_firmware(void)
 {
@@ -482,7 +482,7 @@ static __always_inline bool stopped_by_overflows(const struct flowtap_recording 
 
 /*
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
- * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
+ * the kernel's path to here. So the trap is added as it would have been without LCOFIFRZ, but
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
  * breakpoint, whose history is wanted: the next trigger finds it frozen and records the loss. Where
  * the pointer cannot be moved it remains frozen as well, and where the overflow was in a guest,

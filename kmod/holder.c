@@ -22,7 +22,7 @@ struct flowtap_cpu {
 	struct flowtap_stream *holder;		/* belongs to the CPU, interrupts off */
 	struct flowtap_member *member;	/* the current task's, in the holder's set */
 	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
-	bool asleep;			/* on the way into a state that may lose registers */
+	bool asleep;			/* about to enter a state that may lose registers */
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
 };
 
@@ -96,7 +96,7 @@ static void stop_timer(struct flowtap_stream *stream)
 
 /*
  * With S the buffer ends within this module, and what comes after the next start begins there:
- * put together they would look like one way.
+ * put together they would look like one path.
  */
 static bool flushes(const struct flowtap_stream *stream)
 {
@@ -148,7 +148,7 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 		    (cause != FLOWTAP_CAUSE_DISABLED || stream_is_wide(stream)))
 			sample_add_loss(stream, member, cause);
 	}
-	/* The way to sleep and back is the kernel's. */
+	/* The path to sleep and back is the kernel's. */
 	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->recording.modes & FLOWTAP_MODE_KERNEL)
 		sample_add_loss(stream, member, cause);
 	if (stream->timer_ns)

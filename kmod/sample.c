@@ -113,8 +113,8 @@ static __always_inline bool write_sample(struct flowtap_stream *stream,
 
 /*
  * A trigger that stops recording by itself interrupted where the entries end only if it was what
- * stopped it: one trap may serve several interrupts, and the way from there to here was recorded as
- * well if the kernel is.
+ * stopped it: one trap may serve several interrupts, and the path from there to here was recorded
+ * as well if the kernel is.
  */
 static __always_inline bool ends_elsewhere(const struct flowtap_stream *stream, u32 trigger,
 					   bool frozen)

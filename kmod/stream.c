@@ -40,7 +40,7 @@ static bool flags_agree(u32 flags)
 	return flags & FLOWTAP_EXCLUDE || !(flags & FLOWTAP_INHERIT);
 }
 
-/* The structure is well formed: every field known, in range, and not in another's way. */
+/* The structure is well formed: every field known, in range, and not contradicting another. */
 static int check_form(const struct flowtap_configure *configure)
 {
 	u64 size = (u64)configure->ring_pages << PAGE_SHIFT;

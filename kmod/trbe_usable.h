@@ -45,7 +45,7 @@ struct trbe_cpu {
 /**
  * trbe_usable() - whether a CPU's buffer can be used
  * @cpu: as it was found.
- * @why: set to a text that says what is in the way; NULL for FLOWTAP_REASON_NONE.
+ * @why: set to a text that says what prevents it; NULL for FLOWTAP_REASON_NONE.
  *
  * Context: any.
  * Return: FLOWTAP_REASON_NONE, _UNUSABLE or _OWNED.
