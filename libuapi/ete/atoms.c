@@ -186,7 +186,7 @@ static int check_branch(struct flowtap_ete *ete, const struct flowtap_block *blo
 
 /*
  * Goes ahead from a block that has no P0 instruction to the one that has, or to where there is no
- * code or nobody knows the way: 0, and the position is anywhere. What cannot have been executed is
+ * code or the path is unknown: 0, and the position is anywhere. What cannot have been executed is
  * a gap.
  */
 static int prove_straight_blocks(struct flowtap_ete *ete, bool taken,

@@ -59,8 +59,8 @@ static inline bool ete_is_jump(const struct flowtap_block *block)
 /*
  * As many of the atoms, each followed by another P0 element, as there are blocks known to
  * come one after the other from the position's block on, which is the next one then. No atom goes
- * the long way that can go this one: this loop is what decoding costs. Returns how many; *status is
- * the sink's.
+ * the long path that can go this one: this loop is what decoding costs. Returns how many; *status
+ * is the sink's.
  */
 static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t taken,
 					    unsigned int count, int *status)
@@ -81,7 +81,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		taken >>= 1;
 		/*
 		 * A target is that of a direct branch; the next block may be that after a call. The
-		 * chain does not leave what has the same key. Nobody can guess the way, so that
+		 * chain does not leave what has the same key. Nobody can guess the path, so that
 		 * there is no branch for it.
 		 */
 		next = block->successor[e];

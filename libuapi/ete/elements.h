@@ -37,7 +37,7 @@ int flowtap_ete_emit_overflow(struct flowtap_ete *ete);
 /* The element of a packet that ete_is_time_or_event. */
 struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 
-/* Whether the packet says nothing of the way, and its element waits for what came before only. */
+/* Whether the packet says nothing of the path, and its element waits for what came before only. */
 static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
 {
 	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |

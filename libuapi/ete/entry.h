@@ -86,7 +86,7 @@ struct ete_follow {
 	uint8_t sub_isa;
 	bool preceded;		/* another one or an exception return came before it */
 	bool repeated;		/* an exception that has it, too: entry.repeated */
-	bool unrelated;		/* a reset or a failed transaction: it says nothing of the way */
+	bool unrelated;		/* a reset or a failed transaction: it says nothing of the path */
 	uint64_t address;
 };
 

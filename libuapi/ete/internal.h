@@ -135,7 +135,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
  * code: 0, and the position is as it was. Else a gap and ETE_DROP.
  */
 int flowtap_ete_prove_path(struct flowtap_ete *ete, uint64_t stop);
-/* Up to `stop`, exclusive, or the first instruction after it; the way is proven. */
+/* Up to `stop`, exclusive, or the first instruction after it; the path is proven. */
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 
 /* q.c */

@@ -66,8 +66,8 @@ static bool can_lead(const struct flowtap_block *block, const struct ete_follow 
 }
 
 /*
- * Goes `n` instructions ahead and comes back; true: there is one way, *stop is where it ends if not
- * with a branch, which then was *taken.
+ * Goes `n` instructions ahead and comes back; true: there is one path, *stop is where it ends if
+ * not with a branch, which then was *taken.
  */
 static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
 			    uint64_t *stop, bool *taken)

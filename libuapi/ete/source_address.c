@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The way up to an address, past branches that were not taken: of an exception (K10.5.5.6), of a
+ * The path to an address, past branches that were not taken: of an exception (K10.5.5.6), of a
  * Source Address (K10.5.5.7).
  */
 #include <errno.h>
@@ -14,7 +14,7 @@ static bool far(uint64_t from, uint64_t to)
 }
 
 /*
- * A P0 instruction that ends the block was not taken, as there is no atom for it: none on the way
+ * A P0 instruction that ends the block was not taken, as there is no atom for it: none on the path
  * to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those before an
  * exception. 0; ETE_DROP: it cannot be passed, and a gap says so.
  */
@@ -34,7 +34,7 @@ static void pass(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t 
 			     block->stop || stop ? NULL : block, false);
 }
 
-/* The block at the position was passed. 0; ETE_DROP: nobody knows the way from there to `stop`. */
+/* The block at the position was passed. 0; ETE_DROP: the path from there to `stop` is unknown. */
 static int emit_passed(struct flowtap_ete *ete, uint64_t stop)
 {
 	struct flowtap_block *block = ete->position.block;
@@ -51,7 +51,7 @@ static int emit_passed(struct flowtap_ete *ete, uint64_t stop)
 
 /*
  * Goes ahead until `stop`, or to the block with the instruction at `source` where stop is 0: 0 if
- * all on the way can be passed, or there is no code, or nobody knows the way; the position is
+ * all on the path can be passed, or there is no code, or the path is unknown; the position is
  * anywhere.
  */
 static int prove(struct flowtap_ete *ete, uint64_t stop, uint64_t source)
@@ -172,7 +172,7 @@ static int walk_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	return status ? status : ETE_DROP;
 }
 
-/* Where the way to it is not known, or cannot be. */
+/* Where the path to it is unknown, or cannot be. */
 static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 			   const struct ete_follow *follow)
 {
@@ -182,7 +182,7 @@ static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entr
 	return walk_source(ete, entry, follow);
 }
 
-/* Whether the way from the position to the source address can have been executed. */
+/* Whether the path from the position to the source address can have been executed. */
 static int prove_source(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	int status;
