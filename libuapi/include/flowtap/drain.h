@@ -53,7 +53,7 @@ enum flowtap_drain_method {
 };
 
 struct flowtap_drain_options {
-	enum flowtap_drain_method method;	/* the first to try; those after it are tried next */
+	enum flowtap_drain_method method;	/* the first to try, then those after it */
 	unsigned int streams;			/* at most, up to 65536 */
 };
 
