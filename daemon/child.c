@@ -251,7 +251,7 @@ int child_main(int argc, char **argv)
 		return STATUS_USAGE;
 	if (!set_up_process((pid_t)parent))
 		return CHILD_FAILED;
-	/* They stand among the parent's. */
+	/* They are among the parent's. */
 	log_open(STDERR_FILENO);
 	log_take_messages(true);
 	directory = open(argv[3], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -5,7 +5,7 @@
  *	decoded/NUMBER-YYYYMMDDTHHMMSSZ/	of a segment: traces, and a file `result`
  *	decoded/NUMBER-YYYYMMDDTHHMMSSZ.part/	being written, or left by who was killed
  *
- * Each is a directory of files; what else stands in it is left alone, and keeps it from going.
+ * Each is a directory of files; what else is in it is left alone, and keeps it from going.
  * `directory` is a descriptor of the segments' folder, `name` the directory's name in decoded/,
  * without `.part`.
  */

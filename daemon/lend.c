@@ -20,7 +20,7 @@
 #define CLOSING (10 * SECOND)
 #define LOOK (SECOND / 10)
 
-/* What it calls itself; anything may stand there. */
+/* What it calls itself; anything may be there. */
 static void comm_of(pid_t pid, char comm[64])
 {
 	char path[64];

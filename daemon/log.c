@@ -98,7 +98,7 @@ void log_begin(struct log_line *line, enum log_level level, const char *event)
 	add_format(line, "level=%s event=%s", names[level], event);
 }
 
-/* Bytes of the character at text that can stand as it is; 0: it is escaped. */
+/* Bytes of the character at text that can be written as it is; 0: it is escaped. */
 static size_t plain(const char *text, size_t size)
 {
 	const unsigned char *c = (const unsigned char *)text;

@@ -4,7 +4,7 @@
  *
  *	time=2026-11-22T15:30:00.123Z level=notice event=segment-begun name=7-20261122T153000Z.ftap
  *
- * A value with anything but letters, digits and ._/:@%+,- stands in quotes: \" and \\ are these
+ * A value with anything but letters, digits and ._/:@%+,- is in quotes: \" and \\ are these
  * characters, \xNN is a byte that is a control or no UTF-8. Where the lines go to the journal it
  * has the time, and the level is the <N> that a line begins with (sd-daemon(3)).
  */
