@@ -365,7 +365,7 @@ static const char *print_help(const struct command_option *option, const char *t
 	return option_done;
 }
 
-/* It was checked, so that control characters can stand in strings only. */
+/* It was checked, so that control characters can be in strings only. */
 static void print_json(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {

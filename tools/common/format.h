@@ -35,7 +35,7 @@ struct format_kind {
 	bool seeks;			/* its end is written at its beginning: regular files only */
 	bool one_cpu;			/* a file has one CPU's */
 	bool one_stream;		/* its readers do not look at whose an instruction is */
-	bool names;			/* of functions stand in it */
+	bool names;			/* of functions are in it */
 	bool text;			/* with disassembly: */
 	enum flowtap_disasm_style disasm_style;
 	/*
@@ -70,7 +70,7 @@ enum format_use {
 const struct format_kind *format_of_name(const char *name);
 /* By the ending of a file's name: ".stf.gz" is none that is written. */
 const struct format_kind *format_of_path(const char *path);
-/* By what stands in the first 4 KiB. */
+/* By what is in the first 4 KiB. */
 const struct format_kind *format_of_bytes(const char *begin, size_t size);
 /* "stf, zstf or flow", cut to size; returns buffer. */
 const char *format_names(char *buffer, size_t size, enum format_use use);

@@ -29,7 +29,7 @@ struct format_request {
 	bool rv64;			/* Tarmac: RV64 as if it were A64 */
 	bool modes;			/* QEMU4V */
 	bool cpu_names;
-	bool force;			/* what stands under the name of the output is replaced */
+	bool force;			/* what is under the name of the output is replaced */
 	struct symbols_request symbols_request;
 	struct flowtap_disasm *disasm;	/* after format_request_check, of formats with text */
 	struct symbols *symbols;	/* likewise of those with names: what they ask for them */

@@ -32,7 +32,7 @@ static void write_string(FILE *file, const char *text, size_t size)
 	fputc('"', file);
 }
 
-/* What stands before a value: comma, line, key. */
+/* What is before a value: comma, line, key. */
 static void begin(struct json *json, const char *key)
 {
 	uint64_t bit = 1ULL << json->depth;

@@ -16,7 +16,7 @@
 struct json {
 	FILE *file;
 	unsigned int depth;
-	uint64_t filled;	/* bit d: something stands at depth d already */
+	uint64_t filled;	/* bit d: something is at depth d already */
 	bool flat;		/* all on one line */
 };
 

@@ -419,7 +419,7 @@ static void keep_or_remove(struct output *output, int error)
 		unlink(output->part ? output->part : file_of(output));
 }
 
-/* Where nothing stood under the name nothing may have come there meanwhile. */
+/* Where nothing was under the name nothing may have come there meanwhile. */
 static int give_name(const struct output *output)
 {
 	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;

@@ -11,9 +11,9 @@ struct output {
 	const char *path;	/* borrowed; "-": standard output */
 	char *target;		/* what `path` is a link to; NULL: it is none */
 	char *part;		/* written under this name until output_commit; NULL: its own */
-	char *old;		/* what stood there before has this name now */
+	char *old;		/* what was there before has this name now */
 	int fd;
-	bool fresh;		/* nothing stood there, and nothing is to be replaced */
+	bool fresh;		/* nothing was there, and nothing is to be replaced */
 	bool created;		/* a regular file that we made */
 	bool keeps;		/* output_keep */
 };
@@ -22,22 +22,22 @@ struct output {
 const char *output_path(const char *path);
 /*
  * Whether several files can be made beside `path`, whose names have more in them. 0 or -EINVAL after
- * a complaint: a device or a pipe stands there.
+ * a complaint: a device or a pipe is there.
  */
 int output_check_beside(const char *path);
 
 /*
  * Each returns 0 or -errno, after a complaint.
  *
- * Opens at the final name, for what is of use after a crash as well. An archive that stands there
+ * Opens at the final name, for what is of use after a crash as well. An archive that is there
  * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to, a link
  * is written through.
  */
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
  * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time:
- * more would stay. -EWOULDBLOCK: another process writes it. What stands at PATH is refused
- * (-EEXIST) unless it is empty, or `force`; what stands at PATH.part likewise. Of a link it is the
+ * more would stay. -EWOULDBLOCK: another process writes it. What is at PATH is refused
+ * (-EEXIST) unless it is empty, or `force`; what is at PATH.part likewise. Of a link it is the
  * file that it leads to. Like an archive the file is its owner's alone.
  */
 int output_open_part(struct output *output, const char *path, bool force);
@@ -49,7 +49,7 @@ void output_keep(struct output *output);
 /* Closes, and gives a part its name. */
 int output_commit(struct output *output);
 /*
- * Closes and removes what was made; what stood there before comes back. error: why; if it is one of
+ * Closes and removes what was made; what was there before comes back. error: why; if it is one of
  * a full disk a part that can be read stays, and a message says so. 0: none.
  */
 void output_discard(struct output *output, int error);

@@ -14,7 +14,7 @@
  *		return status;
  *
  * getopt_long does the work: options and operands mix, `--` ends options, long names may be cut
- * short as far as they are told apart. One that comes again counts again; the last one stands.
+ * short as far as they are told apart. One that comes again counts again; the last one holds.
  */
 #ifndef FLOWTAP_TOOLS_COMMON_PARSE_OPTIONS_H
 #define FLOWTAP_TOOLS_COMMON_PARSE_OPTIONS_H
@@ -43,7 +43,7 @@ struct command_option {
 	const struct name *choices;
 	const char *wanted;
 	const char **first;		/* takes the name of the first one given of those that share it */
-	const struct command_option *more;	/* a further table stands here, all else is 0 */
+	const struct command_option *more;	/* a further table is here, all else is 0 */
 };
 
 /* What take may return: the command has done its work, or take has complained. */
@@ -83,7 +83,7 @@ extern const char option_done[], option_failed[];
 #define OPTIONS_OF(table) { .more = table }
 #define OPTIONS_END { .name = NULL }
 
-/* The last row says what stands after the options. Nothing: */
+/* The last row says what is after the options. Nothing: */
 #define OPERANDS_NONE { .name = NULL }
 /* One, or one and more; what: its name, as in "the FILE is missing". */
 #define OPERAND(what) { .wanted = what, .least = 1, .most = 1 }
@@ -106,7 +106,7 @@ const char *option_text(const struct command_option *option, const char *text);
 
 /*
  * Reads argv by the table; argv[0] is whom complaints begin with. OPTIONS_TAKEN: all is taken, and
- * what stands after the options is argv[optind] up to argv[argc - 1], in its order. Else the
+ * what is after the options is argv[optind] up to argv[argc - 1], in its order. Else the
  * command is done with this exit status: STATUS_OK after the help, STATUS_USAGE after a complaint,
  * STATUS_ERROR after option_failed. What came before is taken even then.
  */

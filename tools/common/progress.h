@@ -12,7 +12,7 @@
 struct progress {
 	const char *doing;	/* "decoding", borrowed; NULL: nothing is shown */
 	uint64_t shown;		/* when it was last, or began, ns; 0: not begun */
-	bool drawn;		/* it stands on the terminal */
+	bool drawn;		/* it is on the terminal */
 };
 
 /* It begins now: what is shown comes a while after this, otherwise after the first progress_show. */

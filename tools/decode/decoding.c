@@ -185,7 +185,7 @@ static bool count_trigger(struct flowtap_profile_samples *samples, uint32_t trig
 	return trigger & (FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_TIMER);
 }
 
-/* Where the event, or the timer, stood when it triggered. */
+/* Where the event, or the timer, was when it triggered. */
 static int handle_hit(struct decoding *decoding, const struct flowtap_record *record, size_t size)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;

@@ -49,7 +49,7 @@ struct trace_decoding {
 	struct trace_missing missing[TRACE_MISSING_MAX];
 	size_t n_missing;
 	bool more_missing;		/* than there is space for */
-	/* NULL, or what stands in the place of `missing` in the summary as JSON. */
+	/* NULL, or what replaces `missing` in the summary as JSON. */
 	void (*json_lists)(struct json *json, const struct trace_decoding *decoding);
 	struct left_out left_out;
 	struct flowtap_ete_options ete;

@@ -158,7 +158,7 @@ static const struct step *before(const struct difference *difference, uint64_t i
 	return &difference->before[i % lines_before(difference)];
 }
 
-/* Where the oldest step that is known stands. */
+/* Where the oldest step that is known is. */
 static struct position begin(const struct difference *difference, uint64_t *first)
 {
 	struct position position = { .difference = difference, .number = difference->same + 1 };

@@ -12,7 +12,7 @@
 
 /*
  * Each prints to stdout, complains about what is damaged with offset and reason, and returns an
- * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd stands at the beginning; the progress is
+ * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd is at the beginning; the progress is
  * begun for it.
  */
 int dump_archive(int fd, const char *path, bool contents, struct dump_progress *progress);

@@ -146,7 +146,7 @@ static int prepare(struct recorder *recorder)
 		error = recorder_open_sideband(recorder);
 	if (!error)
 		error = choose_tasks(recorder);
-	/* What can be refused was not: the archive that stands there becomes .old. */
+	/* What can be refused was not: the archive that is there becomes .old. */
 	if (!error)
 		error = recorder_open_archive(recorder);
 	if (!error)
