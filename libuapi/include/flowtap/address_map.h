@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Images: which bytes stood at this address, in this process, at this time.
+ * Images: which bytes were at this address, in this process, at this time.
  *
  * Fed from the side band in the order of time (a mapping that comes late with an older time is
  * sorted in). Address spaces are by process (pid, that is the thread group). A code mapping holds
@@ -43,7 +43,7 @@ struct flowtap_code {
 	uint64_t file_offset;	/* of `start` */
 	const char *path;	/* as the kernel gave it, "[vdso]" ... */
 	const char *missing;	/* one line for people: why there are no bytes */
-	uint32_t key;		/* the same where the same bytes stand at the same addresses */
+	uint32_t key;		/* the same where the same bytes are at the same addresses */
 	uint32_t file;		/* index for flowtap_address_map_symbol; UINT32_MAX none */
 };
 
@@ -114,7 +114,7 @@ uint64_t flowtap_address_map_held(const struct flowtap_address_map *map);
 int flowtap_address_map_add(struct flowtap_address_map *map, const struct flowtap_mapping *mapping);
 /*
  * Bytes that no file has (vdso, JIT): copied, mapping->size of them. Same path and content share a
- * key where they stand at the same addresses. As above; -EFBIG beyond the limits.
+ * key where they are at the same addresses. As above; -EFBIG beyond the limits.
  */
 int flowtap_address_map_add_bytes(struct flowtap_address_map *map,
 				  const struct flowtap_mapping *mapping, const void *bytes);

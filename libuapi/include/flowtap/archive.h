@@ -192,7 +192,7 @@ struct flowtap_archive_writer;
 struct flowtap_archive_reader;
 
 /*
- * fd is borrowed and written from where it stands, one block after the other (but see
+ * fd is borrowed and written from its offset on, one block after the other (but see
  * flowtap/drain.h). Buffers up to 1 MiB; flush empties the buffer. 0 and *writer; -ENOMEM.
  * Nothing is written before the buffer is full or flushed, or a block of 64 KiB or more comes.
  */
@@ -213,7 +213,7 @@ uint64_t flowtap_archive_size(const struct flowtap_archive_writer *writer);
 void flowtap_archive_writer_free(struct flowtap_archive_writer *writer);
 
 /*
- * fd is borrowed and read from where it stands; regular files and pipes. 0; -EBADMSG: no archive;
+ * fd is borrowed and read from its offset on; regular files and pipes. 0; -EBADMSG: no archive;
  * -EPROTONOSUPPORT: one of another version; -errno of read; -ENOMEM. Memory is 256 KiB or the
  * greatest block.
  */

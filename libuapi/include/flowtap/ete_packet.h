@@ -84,7 +84,7 @@ struct flowtap_ete_context {
 };
 
 /*
- * One packet. What stands first is set for every type, the rest where the comment says so: it is
+ * One packet. What is first is set for every type, the rest where the comment says so: it is
  * whatever it was before for other types.
  */
 struct flowtap_ete_packet {

@@ -67,7 +67,7 @@ struct flowtap_gap {
 	uint64_t since;		/* 0 unknown */
 	uint64_t until;		/* 0 unknown */
 	uint64_t size;		/* transfers or bytes; UINT64_MAX unknown */
-	uint64_t address;	/* where the decoder stood, 0 unknown */
+	uint64_t address;	/* where the decoder was, 0 unknown */
 	const char *detail;	/* one line for people, or NULL; the sink copies what it keeps */
 };
 

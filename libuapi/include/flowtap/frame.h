@@ -7,7 +7,7 @@
  *		mix dat mix dat ...  mix dat mix aux
  *
  * A frame has 16 bytes. Bit 0 of an even byte says what it is: 1 a new trace ID in bits 7 to 1, 0
- * data, of which bit 0 stands in the auxiliary byte, one bit there for each even byte. Where the
+ * data, of which bit 0 is in the auxiliary byte, one bit there for each even byte. Where the
  * even byte is an ID that bit says whether the byte after it is still the old ID's.
  *
  * Between frames there can be full syncs (ff ff ff 7f), between any two bytes of a frame half syncs

@@ -136,7 +136,7 @@ int flowtap_input_temporary(void);
 /* --- What an input is. --- */
 
 /*
- * Of a file, by its first bytes: any but SNAPSHOT. fd stays where it stands; it can be sought in.
+ * Of a file, by its first bytes: any but SNAPSHOT. fd's offset is kept; it can be sought in.
  */
 enum flowtap_input_kind flowtap_input_look(int fd);
 /*

@@ -28,8 +28,8 @@ extern "C" {
 #define FLOWTAP_PACKED_DAMAGES 64U		/* with more of them the rest of a file is left out */
 
 /*
- * Packs the file `from`, from its first byte to its last, and writes it to `to`, from where that
- * stands. What was read or written leaves the page cache, where the kernel likes: nobody needs it
+ * Packs the file `from`, from its first byte to its last, and writes it to `to`, from its offset
+ * on. What was read or written leaves the page cache, where the kernel likes: nobody needs it
  * soon. Takes about 16 MiB of memory. 0; -errno of reading or writing; -ENOMEM.
  */
 int flowtap_pack(int from, int to);
@@ -37,7 +37,7 @@ int flowtap_pack(int from, int to);
 /*
  * Whether the file, read from its first byte on, is zstd's and an archive is in it; or, where nothing
  * comes out of its first frame, one of FLOWTAP_PACKED_FRAME bytes follows, as flowtap_pack makes
- * them. The fd stays where it stands. False also for what is no regular file.
+ * them. The fd's offset is kept. False also for what is no regular file.
  */
 bool flowtap_packed_is(int fd);
 
@@ -45,7 +45,7 @@ struct flowtap_unpacked {
 	uint64_t bytes;		/* of the archive, with the zeros */
 	uint64_t zeros;		/* of them */
 	uint64_t frames;	/* that were whole */
-	uint64_t damages;	/* frames that were not, and what stood between frames */
+	uint64_t damages;	/* frames that were not, and what was between frames */
 	bool cut;		/* the last of them is that the file ends within a frame */
 	uint64_t offset;	/* in the packed file, of the first damage */
 	const char *reason;	/* of the first damage, NULL none; a constant */
@@ -54,7 +54,7 @@ struct flowtap_unpacked {
 /*
  * Unpacks the file `from`, from its first byte on, into the file `to`, from its first byte on; `to`
  * is empty before. Both are regular files. 0, damage or not, which *unpacked says; else what came
- * out before stands in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
+ * out before is in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
  * further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
  */
 int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *unpacked);

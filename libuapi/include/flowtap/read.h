@@ -8,7 +8,7 @@
  * element in the flow (registers, memory) is counted, not handed on.
  *
  * Damage never ends a reader: it is reported with its offset, becomes a gap, and reading goes on
- * where the format allows it. What stands before it was handed on.
+ * where the format allows it. What is before it was handed on.
  */
 #ifndef FLOWTAP_READ_H
 #define FLOWTAP_READ_H

@@ -60,7 +60,7 @@ struct flowtap_replay {
 };
 
 /*
- * fd is borrowed and read from where it stands. map: filled, borrowed during the call; NULL for
+ * fd is borrowed and read from its offset on. map: filled, borrowed during the call; NULL for
  * callers who want no images. replay->counts is set to zeros first. 0 when the end was reached,
  * whatever the damage (see counts; an error of read is damage too); -EBADMSG or -EPROTONOSUPPORT:
  * no archive; -errno of reading its first bytes or of the temporary file; -ENOMEM; what a callback

@@ -124,7 +124,7 @@ struct flowtap_session {
 	struct flowtap_drain *drain;	/* NULL before flowtap_session_begin */
 };
 
-/* What failed. What fixes it stands beside it. */
+/* What failed, and in the comments what fixes it. */
 enum flowtap_session_cause {
 	FLOWTAP_SESSION_NO_PROBLEM,
 	FLOWTAP_SESSION_NO_MEMORY,	/* of this process */

@@ -5,7 +5,7 @@
  *
  * It is version 1.5, and ends with the last record: no RESERVE_END, which the 1.3 text wants and
  * every reader fails on. There is no option for the text's own spelling, as nothing reads it.
- * That record is an opcode: comments after the last instruction stand before its opcode, between it
+ * That record is an opcode: comments after the last instruction are before its opcode, between it
  * and the COMMENT "after the next instruction", as stf_recompress leaves out a chunk that ends
  * otherwise.
  *
@@ -20,7 +20,7 @@
  * A trap of which the flow has cause and handler, and that is an ecall or ebreak just written, is
  * an EVENT with its EVENT_PC_TARGET in the group of that instruction; any other is a COMMENT, and
  * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
- * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
+ * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it is
  * beside the next FORCE_PC. But to RISC-V's user mode only an xRET may change, or the beginning:
  * stf_check rejects any other (SWITCH_USR). After a gap the COMMENT `context ... mode=U` says it,
  * and who does not read that goes on in the mode from before, up to the next trap or xRET.
@@ -84,8 +84,8 @@ struct flowtap_stf_counts {
  * instruction are kept, up to 64 MiB, until the next one comes: the trace ends with an opcode.
  * 0 and *stf; -ENOMEM; -EINVAL: generator_comment is too long.
  *
- * With options->zstf fd is a regular file, emptied and written from its beginning wherever it
- * stands, by a thread. Then also: -EINVAL: markers or level out of range, or fd appends;
+ * With options->zstf fd is a regular file, emptied and written from its beginning whatever
+ * its offset, by a thread. Then also: -EINVAL: markers or level out of range, or fd appends;
  * -ESPIPE: fd is no regular file; -EAGAIN: no thread; -errno of writing its head.
  */
 int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct flowtap_stf **stf);
@@ -126,7 +126,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  *   changes what is executed next, but not where that is only A32 instead of T32 or the reverse
  *   (blocks say that, and no STF whether the flow had a context there);
  * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
- *   is the ecall or ebreak that has this cause; else it is not (it stands in the trace again where
+ *   is the ecall or ebreak that has this cause; else it is not (it is in the trace again where
  *   it is). eret after each xRET of RISC-V and A64;
  * - the other elements of which flowtap's writer makes COMMENTs: gap (each reason, since, until,
  *   size, address, detail), exception, session, trace_on, transfer, callstack, q, transaction,
@@ -141,7 +141,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * damage a .zstf is read on from its next chunk, in the context that was the last one known.
  *
  * Memory: what `learned` takes, 0.5 MiB, for a .zstf up to 8 MiB and zstd's window, and up to 64 MiB
- * of comments that stand before the last instruction and are of what comes after it.
+ * of comments that are before the last instruction and are of what comes after it.
  * 0: it was read as far as can be, see read->problems; -EBADMSG: it is none of these files;
  * -EPROTONOSUPPORT: packed by xz, as read->problem says; -ENOMEM; -errno of read; what the sink
  * returned.

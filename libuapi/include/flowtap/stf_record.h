@@ -17,7 +17,7 @@ extern "C" {
 #define FLOWTAP_STF_FIELDS 6U
 
 /*
- * `field` in the order of the record (STF 1.3, "Specification of Records"), `bytes` what stands
+ * `field` in the order of the record (STF 1.3, "Specification of Records"), `bytes` what is
  * after them, in the order of the file:
  *
  *	01 IDENTIFIER		-; bytes: "STF"

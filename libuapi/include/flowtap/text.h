@@ -3,7 +3,7 @@
  * A sink that prints the flow as lines of text, one per element.
  *
  * Numbers are hexadecimal without 0x unless marked (d); times are seconds of CLOCK_MONOTONIC_RAW
- * with nine digits after the point, S.NNNNNNNNN; what stands in [] is left out where it is not
+ * with nine digits after the point, S.NNNNNNNNN; what is in [] is left out where it is not
  * known.
  *
  *	session						a capture session begins

@@ -13,7 +13,7 @@
  *
  * flowtap/stf.h writes it. While it is written index_offset is moved on whenever chunks were
  * finished, so that a file whose writer was killed at any moment is whole up to there: each chunk
- * at first; beyond 1024 chunks, one in 1024 of them may be missing as well. What can then stand
+ * at first; beyond 1024 chunks, one in 1024 of them may be missing as well. What can then be
  * between the last chunk and the index is the beginning of the next ones, or what of an older index
  * they did not cover.
  */
