@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Streams, and where they stand. */
+/* Streams, and their positions. */
 #include "capture/drain_internal.h"
 
 #include <errno.h>

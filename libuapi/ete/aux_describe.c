@@ -10,7 +10,7 @@ bool flowtap_aux_wfx(const struct flowtap_query *query)
 	return flowtap_ete_wfx_is_p0(&(struct flowtap_ete_config){ .idr2 = query->ete.trcidr[2] });
 }
 
-/* 0 and *unit, which is NULL where its decoder stands already: nothing changes then. */
+/* 0 and *unit, which is NULL where its decoder exists already: nothing changes then. */
 static int describe(struct flowtap_aux *aux, uint32_t cpu, uint32_t source, struct aux_unit **unit)
 {
 	if (cpu >= FLOWTAP_AUX_CPUS || source != FLOWTAP_SOURCE_ETE)

@@ -247,7 +247,7 @@ static bool is_call(const struct learned_run *run)
 	return run->isa == FLOWTAP_ISA_RV64 && run->end == FLOWTAP_TRANSFER_EXCEPTION;
 }
 
-/* T32 does not know of a branch whether it stands in an IT block that began before. */
+/* T32 does not know of a branch whether it is in an IT block that began before. */
 static bool always_goes(const struct learned_run *run)
 {
 	return transfers(run) && !run->conditional && !is_call(run);
