@@ -13,7 +13,7 @@ struct flowtap_file_input;
 /* So many bytes of the file flowtap_file_input_first has, unless the file has less. */
 #define FLOWTAP_IN_FIRST 8U
 
-/* fd: borrowed, read on from where it stands. 0 and *in; -ENOMEM; -errno of read. */
+/* fd: borrowed, read from its offset on. 0 and *in; -ENOMEM; -errno of read. */
 int flowtap_file_input_new(int fd, struct flowtap_file_input **in);
 void flowtap_file_input_free(struct flowtap_file_input *in);
 
@@ -26,7 +26,7 @@ ssize_t flowtap_file_input_read(struct flowtap_file_input *in, void *bytes, size
 /* What -EBADMSG or -ENODATA was for, and where in the file; valid as long as `in`. */
 const char *flowtap_file_input_problem(const struct flowtap_file_input *in, uint64_t *offset);
 
-/* Before the first read: the first bytes of the file, as they stand there. How many. */
+/* Before the first read: the first bytes of the file, as they are there. How many. */
 size_t flowtap_file_input_first(const struct flowtap_file_input *in, const uint8_t **bytes);
 /* Whether it is packed by gzip. */
 bool flowtap_file_input_packed(const struct flowtap_file_input *in);

@@ -21,7 +21,7 @@ static inline int flowtap_written(ssize_t n, const uint8_t **bytes, size_t *size
 	return 0;
 }
 
-/* Where the file stands. 0 or -errno; a part may be written then. */
+/* The file's offset. 0 or -errno; a part may be written then. */
 static inline int flowtap_write_all(int fd, const void *from, size_t size)
 {
 	const uint8_t *bytes = from;
@@ -32,7 +32,7 @@ static inline int flowtap_write_all(int fd, const void *from, size_t size)
 	return error;
 }
 
-/* The same at an offset; where the file stands is left. */
+/* The same at an offset; the file's offset is not changed. */
 static inline int flowtap_write_all_at(int fd, const void *from, size_t size, uint64_t offset)
 {
 	const uint8_t *bytes = from;

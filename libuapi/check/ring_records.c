@@ -380,7 +380,7 @@ static struct flowtap_check_task *task_of(struct flowtap_check_records *records,
 	return &records->tasks[records->n_tasks++];
 }
 
-/* Where in the sequence a record stands, and the losses before it. */
+/* Where in the sequence a record is, and the losses before it. */
 struct position {
 	uint64_t sequence;
 	uint32_t tid;

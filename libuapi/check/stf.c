@@ -334,7 +334,7 @@ static void end_group(struct flowtap_stf_rules *rules, const uint8_t *opcode, si
 	rules->at_opcode = true;
 }
 
-/* What cannot be measured, or stands where it ends all sense. */
+/* What cannot be measured, or makes no sense where it is. */
 static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descriptor)
 {
 	enum stf_position position = stf_position(descriptor);

@@ -53,7 +53,7 @@ static struct stf_ability riscv_ability(bool rv32, uint64_t pc, const uint8_t *o
 	};
 }
 
-/* As it stands in memory (formats/stf/records.h). */
+/* As it is in memory (formats/stf/records.h). */
 static int classify(enum flowtap_isa isa, uint64_t pc, const uint8_t *opcode, size_t size,
 		    struct flowtap_arm_insn *insn)
 {

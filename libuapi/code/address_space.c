@@ -159,7 +159,7 @@ static bool is_there(const struct flowtap_piece *piece,
 	       piece->offset + (event->start - piece->start) == event->offset;
 }
 
-/* One mapping: ends what is in its range, keeps what stands out of it left and right. */
+/* One mapping: ends what is in its range, keeps what is out of it left and right. */
 static void apply_event(struct sweep *sweep, const struct flowtap_address_map_event *event)
 {
 	size_t first = first_live(sweep, event->start), last = first, n = 0, fresh[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * One address space over its time: what was mapped, in any order of arrival, and from that which
- * piece of which file stood at an address at a time.
+ * piece of which file was at an address at a time.
  *
  *	address ^      +-----------+---------+
  *	        |      |  libb     |  libb   |	a mapping made at t2 over a part of liba

@@ -40,7 +40,7 @@ static int from_handle(Elf *handle, struct flowtap_elf **out)
 }
 
 /*
- * A number of sections or segments that does not fit the header's 16 bits stands in section 0, and
+ * A number of sections or segments that does not fit the header's 16 bits is in section 0, and
  * libelf allocates what it says: of a sparse file more than there is memory. No file that is
  * executed has so many. Of both classes and both byte orders the values looked for are the same.
  */

@@ -34,7 +34,7 @@ int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
 void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts);
 
 /*
- * What stood at address at time: fills all but key; file is below 1 << 24, and 0 where there are no
+ * What was at address at time: fills all but key; file is below 1 << 24, and 0 where there are no
  * bytes. 0; -ENOENT: nothing is known to be there; -ENOMEM.
  */
 int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time, uint64_t address,

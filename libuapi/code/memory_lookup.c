@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What stands at an address in a context, read when somebody looks. */
+/* What is at an address in a context, read when somebody looks. */
 #include "code/memory_internal.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a file as they stood in memory; end > address. */
+/* Bytes of a file as they were in memory; end > address. */
 struct flowtap_memory_image {
 	uint64_t address;
 	uint64_t end;

@@ -36,7 +36,7 @@ struct flowtap_ctr {
 	struct ctr_tasks tasks;
 	struct ctr_data_bits bits;
 	struct ctr_path path;
-	/* Where the decoder stands within a sample. */
+	/* Where the decoder is within a sample. */
 	enum ctr_mode mode;
 	bool sent;			/* the block of the entry's own transfer was */
 	bool known;			/* execution was at `at`, after the one at `before` */

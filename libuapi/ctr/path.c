@@ -68,7 +68,7 @@ static bool same(const struct flowtap_code *a, const struct flowtap_code *b)
 
 /*
  * Records carry no time: those of a sample were made between the task's sample before it and its
- * own. Code that was mapped in between is what they ran only if nothing else stood there before,
+ * own. Code that was mapped in between is what they ran only if nothing else was there before,
  * in this program or in those that the process was before it became this one.
  */
 static bool certain(struct ctr_path *path, const struct flowtap_code *code, uint64_t address)

@@ -243,7 +243,7 @@ int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
 	uint32_t flags = unit->decoder->flags;
 	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
 
-	/* An ETR that wrapped has lost its begin, and a barrier stands there. */
+	/* An ETR that wrapped has lost its begin, and a barrier is there. */
 	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)
 		err = flowtap_perfdata_unit_add_gap(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
 						    "perf: the AUX record is truncated");

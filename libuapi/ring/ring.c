@@ -149,7 +149,7 @@ void flowtap_reader_advance_aux(struct flowtap_reader *reader, uint64_t tail)
 /* How often the whole ring may be overwritten under the copy's hands. */
 #define TRIES 16
 
-/* Copies [from, head) as it stands: some of it may be overwritten meanwhile. */
+/* Copies [from, head) as it is: some of it may be overwritten meanwhile. */
 static void copy_out(const struct flowtap_reader *reader, uint64_t from, uint64_t head,
 		     uint8_t *buffer)
 {

@@ -133,7 +133,7 @@ static int unpack_frame(struct unpacking *unpacking)
 /* --- Damage. --- */
 
 /*
- * Where what follows the frame stood, as far as that can be known: after as many bytes as it says,
+ * Where what follows the frame was, as far as that can be known: after as many bytes as it says,
  * if these are no more than a frame of ours has. Else, as blocks do, at a multiple of 8.
  */
 static int pad(struct unpacking *unpacking, uint64_t begin, uint64_t content)

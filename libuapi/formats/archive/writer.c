@@ -27,14 +27,14 @@ _Static_assert(sizeof(struct flowtap_archive_task) == 48, "layout");
 struct flowtap_archive_writer {
 	int fd;
 	int failed;		/* the first error of write */
-	bool reserved;		/* the fd does not stand where the next byte goes */
+	bool reserved;		/* the fd's offset is not where the next byte goes */
 	off_t start;		/* of the archive in the file; -1: it cannot be written at offsets */
 	size_t used;		/* bytes in buffer */
 	uint64_t written;	/* bytes of the archive in the file, or given away */
 	uint8_t buffer[BUFFER];
 };
 
-/* Where the fd stands; -1 where it can only be written one byte after the other. */
+/* The fd's offset; -1 where it can only be written one byte after the other. */
 static off_t start_of(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

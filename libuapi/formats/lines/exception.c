@@ -201,7 +201,7 @@ static struct known find(const struct lines *lines, unsigned int isa, bool known
 
 /*
  * The number that a reader takes an exception for which has none of its own. What a line of dashes
- * says stands in columns only.
+ * says is in columns only.
  */
 static int implied(const struct lines *lines, const struct known *found)
 {

@@ -3,7 +3,7 @@
  * Traces as lines of text, one per instruction: what the writers of Tarmac and QEMU4V share.
  *
  * A line of an instruction is its time, (in rows) words and the instruction's number, and a tail
- * that is made once for each block. What stands between instructions is put together in a
+ * that is made once for each block. What is between instructions is put together in a
  * struct flowtap_line when it is needed.
  */
 #ifndef FLOWTAP_LIBUAPI_FORMATS_LINES_INTERNAL_H
@@ -42,7 +42,7 @@ struct lines_form {
 	char letters[FLOWTAP_ISA_T32 + 2];	/* by ISA */
 };
 
-/* Words that stand in many lines. */
+/* Words that are in many lines. */
 struct lines_words {
 	char text[32];
 	uint32_t size;

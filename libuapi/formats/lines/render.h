@@ -20,7 +20,7 @@ struct lines_render {
 	uint32_t suffix;	/* offset in text of what follows a taken last line: */
 	uint16_t link;		/* size of the line of the link register, */
 	uint16_t branch;	/* and of that of the branch after it (columns) */
-	uint16_t failed;	/* where CCFAIL stands in the last tail; 0: nowhere */
+	uint16_t failed;	/* where CCFAIL is in the last tail; 0: nowhere */
 	bool fails;		/* if it is not taken, its condition failed */
 	uint8_t text[];		/* for each instruction the size of its tail, 2 bytes, and the tail */
 };

@@ -183,7 +183,7 @@ void flowtap_perfdata_assign(struct flowtap_perfdata *perfdata)
 const struct flowtap_perfdata_cpu *
 flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu)
 {
-	/* They nearly always stand in the order of their numbers. */
+	/* They nearly always are in the order of their numbers. */
 	if (cpu < perfdata->cpus.n && perfdata->cpus.list[cpu].cpu == cpu)
 		return &perfdata->cpus.list[cpu];
 	for (size_t i = 0; i < perfdata->cpus.n; i++)

@@ -366,7 +366,7 @@ static int read_directory(struct flowtap_perfdata *perfdata, const struct sectio
 	return 0;
 }
 
-/* Their places stand after the records, in the order of their numbers. */
+/* Their positions are after the records, in the order of their numbers. */
 static int read_features(struct flowtap_perfdata *perfdata, const struct file_header *header,
 			 uint64_t at)
 {

@@ -57,7 +57,7 @@ static const struct perfdata_attr *attr_of(const struct flowtap_perfdata *perfda
 	return attr ? attr : &perfdata->attrs.list[0];
 }
 
-/* The sample id stands at the record's end (perf_event_open(2), sample_id_all): from there back. */
+/* The sample id is at the record's end (perf_event_open(2), sample_id_all): from there back. */
 static void parse_sample_id(const struct flowtap_perfdata *perfdata,
 			    struct flowtap_perfdata_record *record)
 {

@@ -275,7 +275,7 @@ static bool is_first_of_core(const struct flowtap_snapshot *snapshot, size_t ind
 	return true;
 }
 
-/* Those of a processor stand together, where its first one was. */
+/* Those of a processor are together, where its first one was. */
 static int group_sources(struct flowtap_snapshot *snapshot)
 {
 	struct flowtap_snapshot_source *grouped = calloc(snapshot->n_sources, sizeof(*grouped));

@@ -282,7 +282,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 	bool fits = size <= FLOWTAP_STF_COPY_LONGEST;
 	const struct group group = copier->group;
 	int error;
-	/* With what is kept, and what stands before it in the records of its instruction. */
+	/* With what is kept, and what is before it in the records of its instruction. */
 	size_t begin = kept(copier), have = copier->next - begin;
 	uint64_t all = size + have, done = have;
 	uint8_t *bytes = malloc(fits ? all : have + 1);
@@ -322,7 +322,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 	return error ? error : copier->out.buffer.error;
 }
 
-/* As many records as are there. 0: more are needed; -EBADMSG: what stands there is none; -errno. */
+/* As many records as are there. 0: more are needed; -EBADMSG: what is there is none; -errno. */
 static int copy_there(struct copier *copier)
 {
 	struct flowtap_stf_copy *copy = copier->copy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How long the records of STF are and where they may stand, for readers. */
+/* How long the records of STF are and where they may be, for readers. */
 #ifndef FLOWTAP_LIBUAPI_FORMATS_STF_LAYOUT_H
 #define FLOWTAP_LIBUAPI_FORMATS_STF_LAYOUT_H
 

@@ -76,7 +76,7 @@ int stf_output_comments(struct stf_output *output, const uint8_t *records, size_
  */
 void stf_output_begin_comments(struct stf_output *output);
 /*
- * Comments follow that stand after the next opcode. false: there is no space for one of `size`
+ * Comments follow that are after the next opcode. false: there is no space for one of `size`
  * bytes, and nothing has changed.
  */
 bool stf_output_await_opcode(struct stf_output *output, size_t size);
@@ -84,7 +84,7 @@ bool stf_output_await_opcode(struct stf_output *output, size_t size);
 void stf_output_release(struct stf_output *output);
 
 /*
- * What is held back comes before the opcode that it stands after, so that this is the last record:
+ * What is held back comes before the opcode that it is after, so that this is the last record:
  * stf_recompress leaves out a chunk that ends with a comment. Then all is written. 0 or -errno of
  * write.
  */

@@ -145,7 +145,7 @@ static struct nature arm_nature(const struct stf_reader *reader, uint64_t pc, co
 	};
 }
 
-/* As it stands in memory (records.h). */
+/* As it is in memory (records.h). */
 static void from_record(unsigned int isa, const uint8_t *opcode, size_t size, uint8_t insn[4])
 {
 	memcpy(insn, opcode, size);

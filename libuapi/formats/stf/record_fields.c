@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-/* Bytes of each field, and of the count of what stands after them, in pieces of `unit` bytes. */
+/* Bytes of each field, and of the count of what is after them, in pieces of `unit` bytes. */
 struct fields {
 	uint8_t width[FLOWTAP_STF_FIELDS];
 	uint8_t count;
@@ -136,7 +136,7 @@ int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_
 	return 0;
 }
 
-/* Without what stands after the fields and the count. */
+/* Without what is after the fields and the count. */
 static size_t fixed_size(const struct stf_widths *widths, uint8_t descriptor)
 {
 	size_t size = 1 + fields[descriptor].count;

@@ -127,7 +127,7 @@ static inline uint8_t *put_mode(uint8_t *to, uint8_t mode)
 }
 
 /*
- * The bytes as they stand in memory. A 32-bit T32 instruction, though, is two halfwords of which
+ * The bytes as they are in memory. A 32-bit T32 instruction, though, is two halfwords of which
  * the first one is the upper half of its encoding (F3.1).
  */
 static inline uint8_t *put_insn(uint8_t *to, unsigned int isa, const uint8_t *insn)

@@ -41,14 +41,14 @@ struct stf_source {
 };
 
 /*
- * fd stands at the beginning of the file; a .zstf has to be a regular one. 0; -EBADMSG: reason says
+ * fd is at the beginning of the file; a .zstf has to be a regular one. 0; -EBADMSG: reason says
  * what it is instead, or why it cannot be read (none is there for what is simply something else);
  * -EPROTONOSUPPORT: packed by xz; -errno of read; -ENOMEM. To be closed in any case.
  */
 int stf_source_open(struct stf_source *input, int fd);
 /*
  * Reads on: what is left goes to the beginning of `bytes`. 0: there is more, or `over` is set;
- * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what stands
+ * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what is
  * after; what was left is still there, though not in [at, end); -errno of read; -ENOMEM.
  */
 int stf_source_more(struct stf_source *input);

@@ -66,7 +66,7 @@ static void write_context(struct flowtap_stf *stf)
 }
 
 /*
- * A change to user mode may only stand with the xRET that makes it, and before the first
+ * A change to user mode may only be with the xRET that makes it, and before the first
  * instruction: elsewhere stf_check rejects it (SWITCH_USR). A COMMENT records it, then.
  */
 static void write_user_mode(struct flowtap_stf *stf)

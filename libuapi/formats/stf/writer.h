@@ -21,7 +21,7 @@ enum {
 	PENDING_LAST = 1 << 4,	    /* `last` is not written yet */
 	PENDING_CONTEXT = 1 << 5,   /* `context` may not be `written` */
 	PENDING_COMMENTS = 1 << 6,  /* the output may hold some back */
-	PENDING_EXPLAINED = 1 << 7, /* why there will be a FORCE_PC stands in the trace */
+	PENDING_EXPLAINED = 1 << 7, /* why there will be a FORCE_PC is in the trace */
 };
 
 struct flowtap_stf {

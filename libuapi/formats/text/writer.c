@@ -77,7 +77,7 @@ static inline char executed(bool taken, bool may_stay)
 }
 
 /*
- * The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS.
+ * The line as it is when the last instruction was taken; mark: where E is, and MARK_STAYS.
  * NULL: no memory.
  */
 static const struct flowtap_render *render(struct flowtap_text *text,

@@ -132,7 +132,7 @@ int flowtap_zstf_open(int fd, struct flowtap_zstf_reader **out)
 	return error;
 }
 
-/* Up to where chunks can stand: the index, if there is one. */
+/* Up to where chunks can be: the index, if there is one. */
 static uint64_t scan_limit(const struct flowtap_zstf_reader *reader)
 {
 	return reader->info.chunks ? reader->info.index_offset : reader->size;
@@ -180,7 +180,7 @@ static void begin_frame(struct flowtap_zstf_reader *reader, uint64_t left)
 	ZSTD_DCtx_reset(reader->context, ZSTD_reset_session_only);
 }
 
-/* What stands after the last chunk. 0. */
+/* What is after the last chunk. 0. */
 static int end_scan(struct flowtap_zstf_reader *reader)
 {
 	struct flowtap_zstf_info *info = &reader->info;
@@ -200,7 +200,7 @@ static int end_scan(struct flowtap_zstf_reader *reader)
 
 /*
  * The next frame, if one begins where the last one ended. In front of an index that does not know
- * of it a writer may have been at work: what stood there before can follow on what it wrote, so
+ * of it a writer may have been at work: what was there before can follow on what it wrote, so
  * that only a checksum shows that all is there.
  */
 static int find_frame(struct flowtap_zstf_reader *reader)
@@ -296,7 +296,7 @@ static int refill(struct flowtap_zstf_reader *reader)
 	bool first = reader->at == reader->chunk.offset;
 	int error;
 
-	/* Where no index was written over, all that stands there is right. */
+	/* Where no index was written over, all that is there is right. */
 	reader->info.cut = !size && reader->chunk.found && !reader->info.chunks &&
 			   (!reader->info.index_offset || reader->info.index_offset > reader->size);
 	if (reader->info.cut)
