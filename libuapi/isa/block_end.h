@@ -38,7 +38,7 @@ static inline bool end_returns(const struct flowtap_block *block)
 }
 
 /* A P0 instruction of Arm's that goes on after itself. */
-static inline bool end_stays(const struct flowtap_block *block)
+static inline bool end_falls_through(const struct flowtap_block *block)
 {
 	return isa_is_arm(block->isa) &&
 	       (block->end == FLOWTAP_ARM_OTHER || block->end == FLOWTAP_ARM_ISB ||
@@ -49,10 +49,10 @@ static inline bool end_stays(const struct flowtap_block *block)
  * An Arm branch that leads to the address after it: a decoder may have it as not taken, it was all
  * the same. In T32 it may be conditional and not know it (arm.h).
  */
-static inline bool end_goes_anyway(const struct flowtap_block *block)
+static inline bool end_branches_to_next(const struct flowtap_block *block)
 {
 	return (block->isa == FLOWTAP_ISA_A64 || block->isa == FLOWTAP_ISA_A32) &&
-	       !end_stays(block) && block->direct && !block->conditional &&
+	       !end_falls_through(block) && block->direct && !block->conditional &&
 	       block->target == block->address + block->size;
 }
 

@@ -248,7 +248,7 @@ static bool is_call(const struct learned_run *run)
 }
 
 /* T32 does not know of a branch whether it is in an IT block that began before. */
-static bool always_goes(const struct learned_run *run)
+static bool always_transfers(const struct learned_run *run)
 {
 	return transfers(run) && !run->conditional && !is_call(run);
 }
@@ -289,7 +289,7 @@ int flowtap_learned_flush(struct flowtap_learned *learned)
 
 	if (!run->size)
 		return 0;
-	if (!taken && !run->skipped && always_goes(run) &&
+	if (!taken && !run->skipped && always_transfers(run) &&
 	    (run->direct || run->isa != FLOWTAP_ISA_RV64 ||
 	     run->end == FLOWTAP_TRANSFER_TRAP_RETURN)) {
 		taken = true;
@@ -339,8 +339,9 @@ static bool leads(const struct learned_run *run, unsigned int isa, uint64_t addr
 		return run->to == address || (!run->to && !run->direct);
 	if (!transfers(run) || run->skipped)
 		return follows;
-	*taken = !follows || (always_goes(run) && (run->isa != FLOWTAP_ISA_T32 || !run->direct ||
-						   run->target == address));
+	*taken = !follows || (always_transfers(run) &&
+			      (run->isa != FLOWTAP_ISA_T32 || !run->direct ||
+			       run->target == address));
 	if (!*taken)
 		return true;
 	/* Who goes on in another set of instructions, an indirect branch may decide. */

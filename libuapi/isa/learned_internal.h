@@ -95,7 +95,7 @@ static inline void learned_number(struct flowtap_learned *learned, uint64_t numb
 	learned->cut = number >= learned->part.until;
 }
 /* Whether up to `number` there is none before which the part begins or ends. */
-static inline bool learned_goes_on(const struct flowtap_learned *learned, uint64_t number)
+static inline bool learned_in_part(const struct flowtap_learned *learned, uint64_t number)
 {
 	return __builtin_expect(number <= learned->part.until, 1);
 }

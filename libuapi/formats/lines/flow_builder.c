@@ -74,7 +74,7 @@ static void assume(struct builder_cpu *cpu)
 {
 	struct line_end end = line_end_of(&cpu->last);
 
-	if (!end.ends || end.stays)
+	if (!end.ends || end.falls_through)
 		return;
 	cpu->next = end.target;
 	cpu->next_known = end.direct;

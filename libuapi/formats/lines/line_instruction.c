@@ -54,10 +54,11 @@ struct line_end line_end_of(const struct line_instruction *insn)
 
 	if (insn->isa == FLOWTAP_ISA_RV64) {
 		if (flowtap_riscv_classify(insn->bytes, insn->size, &riscv))
-			return (struct line_end){ .ends = true, .stays = true };
+			return (struct line_end){ .ends = true, .falls_through = true };
 		return (struct line_end){
 			.ends = riscv.transfer != FLOWTAP_TRANSFER_NONE,
-			.stays = riscv.conditional || riscv.transfer == FLOWTAP_TRANSFER_RECORDING,
+			.falls_through = riscv.conditional ||
+					 riscv.transfer == FLOWTAP_TRANSFER_RECORDING,
 			.direct = riscv.direct,
 			.target = insn->address + (uint64_t)(int64_t)riscv.offset,
 		};
@@ -67,7 +68,7 @@ struct line_end line_end_of(const struct line_instruction *insn)
 		return (struct line_end){ 0 };
 	return (struct line_end){
 		.ends = true,
-		.stays = insn->skipped || arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
+		.falls_through = insn->skipped || arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
 		.direct = arm.direct,
 		.target = arm.target,
 	};

@@ -33,7 +33,7 @@ bool line_is_return(const struct line_instruction *insn);
 
 struct line_end {
 	bool ends;		/* a block ends with it */
-	bool stays;		/* and may go on after it */
+	bool falls_through;	/* and may go on after it */
 	bool direct;
 	uint64_t target;
 };

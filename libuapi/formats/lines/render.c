@@ -151,7 +151,7 @@ static bool compares(const struct flowtap_block *block)
  */
 static bool fails(const struct lines *lines, const struct flowtap_block *block)
 {
-	if (end_stays(block))
+	if (end_falls_through(block))
 		return false;
 	switch (block->isa) {
 	case FLOWTAP_ISA_A32:
@@ -235,8 +235,8 @@ static bool apart(const struct lines *lines, const struct flowtap_block *block)
 {
 	bool narrow = block->isa == FLOWTAP_ISA_A32 || block->isa == FLOWTAP_ISA_T32;
 
-	return end_is_trap(block) || end_goes_anyway(block) || lines->options.synthetic_sp ||
-	       (narrow && !block->direct && !end_stays(block)) ||
+	return end_is_trap(block) || end_branches_to_next(block) || lines->options.synthetic_sp ||
+	       (narrow && !block->direct && !end_falls_through(block)) ||
 	       (block->direct && block->isa != block->target_isa);
 }
 
@@ -256,7 +256,7 @@ static void write_suffix(const struct lines *lines, const struct flowtap_block *
 	}
 	link = text_size(text);
 	render->link = link;
-	if (!lines->form.columns || end_stays(block) || apart(lines, block))
+	if (!lines->form.columns || end_falls_through(block) || apart(lines, block))
 		return;
 	flowtap_line_string(line, LINES_INDENT "BR (");
 	flowtap_lines_address(line, isa, 0);

@@ -279,11 +279,11 @@ __attribute__((noinline))
 static int write_slowly(struct lines *lines, const struct flowtap_block *block, bool taken,
 			uint64_t target)
 {
-	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
-	bool known = goes && writes_target(block, target);
+	bool transfers = (taken && !end_falls_through(block)) || end_branches_to_next(block);
+	bool known = transfers && writes_target(block, target);
 	const struct lines_render *render = NULL;
 	struct lines_render *part = NULL;
-	int error = check(lines, block, goes, target);
+	int error = check(lines, block, transfers, target);
 
 	if (!error && block->size > LINES_RENDER_MAX)
 		error = flowtap_block_check(block);
@@ -306,13 +306,13 @@ static int write_slowly(struct lines *lines, const struct flowtap_block *block, 
 	lines->trap = block->address + block->last;
 	lines->explained = false;
 	lines->isa = lines->context.isa = block->isa;
-	lines->pc = where(block, goes, known, target);
+	lines->pc = where(block, transfers, known, target);
 	lines->fell = known && !end_returns(block) &&
 		      (!block->direct || block->isa == block->target_isa) ?
 		      block->address + block->size : lines->pc;
-	if (!error && goes)
+	if (!error && transfers)
 		write_transfer(lines, block, render ? render : part, known, target);
-	if (!error && goes && lines->options.synthetic_sp)
+	if (!error && transfers && lines->options.synthetic_sp)
 		move_sp(lines, block);
 	free(part);
 	return error ? error : lines->out.error;

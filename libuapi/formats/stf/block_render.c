@@ -39,7 +39,7 @@ static const struct flowtap_render *render(const struct flowtap_block *block,
 	for (at = 0; at < block->last; at += insn_size(block->isa, block->bytes + at))
 		to = put_insn(to, block->isa, block->bytes + at);
 	made.mark = (uint32_t)(to - bytes) | (uint32_t)block->isa << STF_MARK_ISA;
-	if (end_is_trap(block) || end_stays(block) || end_goes_anyway(block))
+	if (end_is_trap(block) || end_falls_through(block) || end_branches_to_next(block))
 		made.mark |= STF_MARK_APART;
 	to = put_address(to, STF_INST_PC_TARGET, 0);
 	to = put_insn(to, block->isa, block->bytes + at);

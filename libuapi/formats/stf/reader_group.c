@@ -479,7 +479,7 @@ int flowtap_stf_run(struct stf_reader *reader)
 		uint32_t mark;
 
 		block = guess(learned, block, taken, reader->isa, pc);
-		if (!block || !learned_goes_on(learned, reader->read->instructions + instructions +
+		if (!block || !learned_in_part(learned, reader->read->instructions + instructions +
 							block->instructions))
 			break;
 		render = rendered(reader, block);

@@ -149,7 +149,7 @@ struct stf_last {
 	uint8_t insn[4];
 	uint8_t isa;		/* enum flowtap_isa */
 	bool unknown;		/* `target` is: 0, which may be one */
-	bool may_stay;		/* without a target it looks as if it was not taken */
+	bool may_fall_through;		/* without a target it looks as if it was not taken */
 	uint64_t address;
 	bool returns;		/* an xRET */
 	bool carries;		/* INST_PC_TARGET */
@@ -175,7 +175,7 @@ static inline uint8_t *put_last(uint8_t *to, const struct stf_last *last)
 {
 	bool twice = last->begins && last->returns;
 
-	if (last->unknown && last->may_stay && !last->carries)
+	if (last->unknown && last->may_fall_through && !last->carries)
 		to = put_comment(to, COMMENT_TAKEN);
 	if (last->carries)
 		to = put_address(to, STF_INST_PC_TARGET, last->target);

@@ -150,7 +150,7 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 		.address = block->address + block->last,
 		.isa = block->isa,
 		.unknown = hold && isa_is_arm(block->isa) && !carries,
-		.may_stay = block->conditional || block->isa == FLOWTAP_ISA_T32,
+		.may_fall_through = block->conditional || block->isa == FLOWTAP_ISA_T32,
 		.returns = end_returns(block),
 		.carries = carries,
 		.target = target,
@@ -222,7 +222,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 			uint64_t target)
 {
 	const struct flowtap_render *render = NULL;
-	bool transfers = (taken && !end_stays(block)) || end_goes_anyway(block);
+	bool transfers = (taken && !end_falls_through(block)) || end_branches_to_next(block);
 	bool carries = transfers && carries_target(block, target);
 	bool hold = transfers && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
 	struct stf_output *out = &stf->out;

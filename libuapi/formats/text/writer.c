@@ -14,7 +14,7 @@
 
 /* A range with its newline: "range ", two addresses, a count, an ISA and E or N. */
 #define RANGE_MAX 128
-#define MARK_STAYS (1U << 31)
+#define MARK_FALLS_THROUGH (1U << 31)
 _Static_assert(sizeof("range ") + 17 + 17 + 21 + sizeof("RV64 E\n") <= RANGE_MAX, "a range fits");
 
 /* A range that may not have ended yet: no instruction of it can transfer. */
@@ -65,19 +65,19 @@ static struct range range_of(const struct flowtap_block *block)
  * Whether the last instruction may not have been taken. What a T32 block does not know is whether
  * it begins within an IT block (arm.h): there any branch may be conditional.
  */
-static bool may_stay(const struct flowtap_block *block)
+static bool may_fall_through(const struct flowtap_block *block)
 {
 	return block->conditional || (block->isa == FLOWTAP_ISA_T32 && block->end);
 }
 
 /* N: the last instruction is a conditional branch that was not taken. */
-static inline char executed(bool taken, bool may_stay)
+static inline char executed(bool taken, bool may_fall_through)
 {
-	return (taken | !may_stay) ? 'E' : 'N';
+	return (taken | !may_fall_through) ? 'E' : 'N';
 }
 
 /*
- * The line as it is when the last instruction was taken; mark: where E is, and MARK_STAYS.
+ * The line as it is when the last instruction was taken; mark: where E is, and MARK_FALLS_THROUGH.
  * NULL: no memory.
  */
 static const struct flowtap_render *render(struct flowtap_text *text,
@@ -90,7 +90,7 @@ static const struct flowtap_render *render(struct flowtap_text *text,
 	const struct flowtap_render made = {
 		.bytes = bytes,
 		.size = size,
-		.mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0),
+		.mark = (size - 2) | (may_fall_through(block) ? MARK_FALLS_THROUGH : 0),
 	};
 
 	if (!bytes)
@@ -140,7 +140,7 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 		*open = range_of(block);
 	}
 	if (!continues_range(text, block))
-		close_range(text, executed(taken, may_stay(block)));
+		close_range(text, executed(taken, may_fall_through(block)));
 	return text->out.error;
 }
 
@@ -175,8 +175,8 @@ static int write_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	if (error || out->error)
 		return out->error;
 	flowtap_write_buffer_copy(out->bytes + out->fill, line->bytes, line->size);
-	out->bytes[out->fill + (line->mark & ~MARK_STAYS)] =
-		executed(taken, line->mark & MARK_STAYS);
+	out->bytes[out->fill + (line->mark & ~MARK_FALLS_THROUGH)] =
+		executed(taken, line->mark & MARK_FALLS_THROUGH);
 	out->fill += line->size;
 	return 0;
 }
