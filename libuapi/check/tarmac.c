@@ -110,7 +110,7 @@ static void check_instruction(struct text_check *text, const struct tarmac_head 
 		say(text, "a disassembly that begins like this ends Arm's tools with an error");
 }
 
-/* LD and ST: 16 places of bytes, each two of digits, `.` or `#`. */
+/* LD and ST: positions of 16 bytes, each two of digits, `.` or `#`. */
 static void check_memory(struct text_check *text, struct tarmac_scan scan)
 {
 	size_t size, columns = 0;

@@ -13,7 +13,7 @@
 
 #define PAGE FLOWTAP_KERNEL_PAGE
 #define PARCEL 2U
-#define CHANGES_MAX 4096U	/* places between two findings; more are one from first to last */
+#define CHANGES_MAX 4096U	/* addresses between two findings; more are one range */
 #define SPANS_MAX 8192U		/* of one finding; more, and all of it counts as changed */
 
 /* Part of the region: of a finding, or missing. */

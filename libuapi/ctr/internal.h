@@ -3,7 +3,7 @@
  * What the CTR decoder's files share. A record goes in one direction, none of them calls back:
  *
  *	decoder.c	the entrance: records
- *	sample.c	one sample, its place in its sequence (sequence.c)
+ *	sample.c	one sample, its position in its sequence (sequence.c)
  *	entry.c		its entries, against the code (path.c) and ctrdata (data.c)
  *	emit.c		elements, blocks and gaps to the sink
  */

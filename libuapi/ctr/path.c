@@ -18,7 +18,7 @@
 #define CAUSE_ECALL_S 9
 #define EXPLAIN_BLOCKS 64
 #define FIRST_STEPS 64
-#define REMAPS 8		/* of one place during one sample, more are not looked into */
+#define REMAPS 8		/* of one address during one sample, more are not looked into */
 
 __attribute__((format(printf, 4, 5)))
 static int fail(struct ctr_path *path, enum flowtap_gap_reason reason, uint64_t address,

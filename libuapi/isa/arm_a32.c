@@ -4,7 +4,7 @@
  *
  * Bits that should be 0 or 1 are not looked at. Where the manual calls the PC as a destination
  * UNPREDICTABLE (LDRT, shifts by register, multiplications, halfword loads, MOVW) it is no branch.
- * ADD PC, PC, #n and the like go to a known place but are traced as indirect branches.
+ * ADD PC, PC, #n and the like go to a known address but are traced as indirect branches.
  */
 #include "isa/arm_internal.h"
 

@@ -118,8 +118,8 @@ static void identify(void *argument, struct flowtap_context *context)
 	const struct perfdata_unit *unit = argument;
 	uint32_t tid = thread_of(unit, context);
 
-	context->cpu = unit->placed ? unit->cpu->cpu : 0;
-	context->has_cpu = unit->placed;
+	context->cpu = unit->cpu_known ? unit->cpu->cpu : 0;
+	context->has_cpu = unit->cpu_known;
 	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
 	context->pid = context->tid ? flowtap_perfdata_pid(unit->decoder->perfdata, tid,
 							   unit->span.time) : 0;
@@ -203,8 +203,8 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	const struct flowtap_perfdata_range *last;
 
 	unit->tid = range->tid;
-	unit->placed = !(range->flags & FLOWTAP_PERFDATA_RAW) ||
-		       range->cpu != FLOWTAP_PERFDATA_NONE;
+	unit->cpu_known = !(range->flags & FLOWTAP_PERFDATA_RAW) ||
+			  range->cpu != FLOWTAP_PERFDATA_NONE;
 	unit->decoder->counts[unit - unit->decoder->units].ranges++;
 	unit->opening = true;
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);

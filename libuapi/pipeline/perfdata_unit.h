@@ -17,7 +17,7 @@ struct perfdata_unit {
 	const struct flowtap_perfdata_cpu *cpu;
 	struct flowtap_ete *ete;	/* from the first bytes on */
 	uint32_t tid;			/* of the range, where it is one thread's */
-	bool placed;			/* the range is this CPU's for sure */
+	bool cpu_known;			/* the range is this CPU's for sure */
 	bool timed;			/* its timestamps can be converted */
 	bool opening;			/* the decoder has had no bytes of the range */
 	struct ete_ahead *ahead;

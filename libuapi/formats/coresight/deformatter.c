@@ -192,7 +192,7 @@ static int parse_synced_byte(struct flowtap_frames *frames, uint8_t byte)
 	fill = frames->fill;
 	if (fill & 1)
 		return 0;
-	/* Either sync ends with 7f after ff at an even place, where no ID can be. */
+	/* Either sync ends with 7f after ff at an even offset, where no ID can be. */
 	if (byte == 0x7f && frames->frame[fill - 2] == 0xff) {
 		frames->fill -= 2;
 		if (fill < 4 || memcmp(frames->frame + fill - 4, full_sync, 4))

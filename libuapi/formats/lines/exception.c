@@ -2,7 +2,7 @@
 /*
  * Exceptions as lines: where they went by what the trace says, the number (the type of an Exception
  * packet) and the levels before and after it; and by the handler's address, as vectors have fixed
- * places from a base that is a multiple of them. What is not known is not written.
+ * offsets from a base that is a multiple of them. What is not known is not written.
  */
 #include "formats/lines/internal.h"
 

@@ -7,7 +7,7 @@
 
 #define REUSES_MAX 256
 
-/* While reading: a thread is noted again only where its process is another one. */
+/* While reading: a thread is recorded again only where its process is another one. */
 int flowtap_perfdata_thread(struct flowtap_perfdata *perfdata, uint32_t tid, uint32_t pid,
 			    uint64_t time)
 {

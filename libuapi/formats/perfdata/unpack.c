@@ -68,7 +68,7 @@ static int packed_bytes(struct perfdata_unpack *unpack,
 	return 0;
 }
 
-/* Some more of them, behind what is there. */
+/* Some more of them, after what is there. */
 static int unpack_some(struct perfdata_unpack *unpack, ZSTD_inBuffer *in)
 {
 	ZSTD_outBuffer out = {

@@ -91,7 +91,7 @@ struct flowtap_snapshot {
 void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Reads all .ini files. Errors as flowtap_snapshot_open, and noted. */
+/* Reads all .ini files. Errors as flowtap_snapshot_open, with a note of why. */
 int flowtap_snapshot_read(struct flowtap_snapshot *snapshot);
 
 #endif /* FLOWTAP_LIBUAPI_FORMATS_SNAPSHOT_INTERNAL_H */

@@ -163,7 +163,7 @@ static int complete(struct stf_reader *reader, bool taken, uint64_t target)
 	return flowtap_learned_complete(reader->learned, taken, target, &block);
 }
 
-/* An ecall that was left behind itself. */
+/* An ecall after which the flow goes on at the next instruction. */
 static int complete_ecall(struct stf_reader *reader)
 {
 	if (!reader->call_held || !reader->pc_known)

@@ -80,7 +80,7 @@ static void write_user_mode(struct flowtap_stf *stf)
 	stf->pending &= ~PENDING_MODE;
 }
 
-/* What has to come before a block, but for the mode: that is an EVENT and has its place. */
+/* What has to come before a block, but for the mode: that is an EVENT, in its own position. */
 static void write_pending(struct flowtap_stf *stf, uint64_t address)
 {
 	uint8_t bytes[32], *to = bytes;

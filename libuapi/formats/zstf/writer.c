@@ -4,7 +4,7 @@
  * chunks until there are enough of them and commits them to the file.
  *
  * A commit never makes a readable file unreadable: the index that is where the chunks will go is
- * first copied after the place where the new one will end, and the head points there until all
+ * first copied after the offset where the new one will end, and the head points there until all
  * is written.
  */
 #include "formats/zstf/writer.h"

@@ -94,8 +94,8 @@ typedef int (*flowtap_block_decode)(struct flowtap_block *block, const uint8_t *
 /*
  * Where a block from `address` ends at the latest, in bytes from there: at stop if that is not 0,
  * else at the first multiple of 16 KiB that is at least 4 KiB away (an instruction may overlap
- * it). So the work for one address is bounded, and long runs that begin at different places share
- * all blocks but the first.
+ * it). So the work for one address is bounded, and long runs that begin at different addresses
+ * share all blocks but the first.
  */
 static inline uint64_t flowtap_block_max_size(uint64_t address, uint64_t stop)
 {

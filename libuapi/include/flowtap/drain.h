@@ -9,7 +9,7 @@
  *		flowtap_drain_collect(drain, &moved);
  *	flowtap_drain_flush(drain);				after the streams are disabled
  *
- * With io_uring the rings' memory is written straight into the file, at places that the archive's
+ * With io_uring the rings' memory is written straight into the file, at offsets that the archive's
  * writer gives away, and one system call hands over all that is to be written and waits for all
  * that may happen. A tail advances only over blocks that are in the file as a whole, in their order
  * in the ring: whatever fails, what the archive lacks is still in the ring, or recorded as lost.

@@ -50,7 +50,7 @@ struct flowtap_frames {
 	 * Set by the caller before the first bytes, zeros below.
 	 *
 	 * synced: frame syncs are there, and are needed to begin (trace ports, DSTREAM). Else the
-	 * first frame begins with the first byte, and no frame's place depends on what is in it.
+	 * first frame begins with the first byte, and no frame's offset depends on what is in it.
 	 */
 	bool synced;
 	/* Bytes of one trace source; offset in the input of the first one's frame. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The functions of ELF files that were loaded at known places: for traces that say nothing of where
- * their code is from. What a recording knows of its own files flowtap_address_map_symbol
+ * The functions of ELF files that were loaded at known addresses: for traces that say nothing of
+ * where their code is from. What a recording knows of its own files flowtap_address_map_symbol
  * (address_map.h) says.
  */
 #ifndef FLOWTAP_SYMBOL_H

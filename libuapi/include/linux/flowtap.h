@@ -21,7 +21,7 @@
  *
  * The ring. The mapping begins with one page that is struct flowtap_ring, data_offset bytes from
  * its start come data_size bytes (a power of two) of records. data_head and data_tail count bytes
- * for ever and are never reduced; the place of a byte is its count modulo data_size. The kernel
+ * for ever and are never reduced; the offset of a byte is its count modulo data_size. The kernel
  * stores records, then data_head with release order. The reader loads data_head with acquire
  * order, takes what is between data_tail and data_head, then stores data_tail with release order.
  * The mapping must be writable then. The kernel believes data_tail only within range: a tail that
@@ -500,7 +500,7 @@ struct flowtap_record_aux {
 	struct flowtap_record header;
 	__u64 time;		/* when it was taken out of the hardware */
 	__u64 counter;		/* of the trace's own time stamps, read together with time */
-	__u64 offset;		/* counts as aux_head does; the place is it modulo aux_size */
+	__u64 offset;		/* counts as aux_head does; in the area: modulo aux_size */
 	__u64 size;
 	__u32 flags;		/* FLOWTAP_AUX_ */
 	__u32 pid;
