@@ -46,7 +46,7 @@ struct flowtap_snapshot_source {
 	const char *type;		/* "ETE", "ETM4.4" ... */
 	const char *core;		/* the name of the processor that it traces */
 	const char *core_type;		/* "Cortex-A53" ... or "" */
-	uint32_t core_number;		/* that its name ends with, else (or if two have it) its index */
+	uint32_t core_number;		/* its name ends with it; else, or if two do, its index */
 	const struct flowtap_snapshot_buffer *buffer;
 	struct flowtap_ete_config config;
 };
