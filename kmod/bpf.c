@@ -56,9 +56,9 @@ BTF_KFUNCS_END(kfuncs)
 
 /*
  * Where memory can be allocated, our own locks are not held, and no task is between its exit and
- * its end. Elsewhere a program would be a way to a deadlock.
+ * its end. Elsewhere a program could deadlock.
  */
-static const char *const places[] = {
+static const char *const hook_names[] = {
 	"sched_process_exec", "sched_process_fork", "cgroup_attach_task",
 };
 
@@ -71,8 +71,8 @@ static int filter(const struct bpf_prog *program, u32 id)
 	if (program->type != BPF_PROG_TYPE_TRACING ||
 	    program->expected_attach_type != BPF_TRACE_RAW_TP || !name)
 		return -EACCES;
-	for (i = 0; i < ARRAY_SIZE(places); i++)
-		if (!strcmp(name, places[i]))
+	for (i = 0; i < ARRAY_SIZE(hook_names); i++)
+		if (!strcmp(name, hook_names[i]))
 			return 0;
 	return -EACCES;
 }
