@@ -187,7 +187,7 @@ static void postpone(struct after *after, enum store_work work, const char *segm
 	const uint64_t now = number_now();
 	struct log_line line;
 
-	if (work != STORE_MENDING && store_forget_gone(after->store, segment))
+	if (work != STORE_MENDING && store_drop_removed(after->store, segment))
 		return;
 	after->retry = now + RETRY;
 	store_postpone(after->store, segment, now + SEGMENT_RETRY);

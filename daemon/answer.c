@@ -235,7 +235,7 @@ static const struct command_error *ask_borrow(struct run *run, const struct serv
 static const struct {
 	const char *name;
 	bool owner;		/* the owner alone may: it changes what is recorded */
-	bool stays;		/* it holds for as long as the connection */
+	bool keeps_open;	/* it holds for as long as the connection */
 	const struct command_error *(*ask)(struct run *run, const struct server_peer *peer);
 	void (*put)(struct json *json, struct run *run);
 } commands[] = {
@@ -289,7 +289,7 @@ bool answer_control(void *argument, const struct server_peer *peer, char *reques
 		commands[i].put(&json, run);
 	}
 	json_close(&json, '}');
-	return !command_error && commands[i].stays;
+	return !command_error && commands[i].keeps_open;
 }
 
 void answer_closed(void *argument, const struct server_peer *peer)

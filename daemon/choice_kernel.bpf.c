@@ -107,15 +107,15 @@ static __u32 cgroup_flags(struct task_struct *task)
 
 static bool is_wanted(struct task_struct *task, __u32 flags)
 {
-	__u32 places = cgroup_flags(task);
+	__u32 of_cgroup = cgroup_flags(task);
 	struct search search = { 0 };
 
-	if (flags & CHOICE_OWN || places & CHOICE_UNWANTED)
+	if (flags & CHOICE_OWN || of_cgroup & CHOICE_UNWANTED)
 		return false;
 	bpf_probe_read_kernel(search.comm, sizeof(search.comm), task->comm);
 	if (any_matches(&search, CHOICE_NOT_COMMANDS))
 		return false;
-	if (!rules.some || (flags | places) & CHOICE_WANTED)
+	if (!rules.some || (flags | of_cgroup) & CHOICE_WANTED)
 		return true;
 	return any_matches(&search, CHOICE_COMMANDS);
 }

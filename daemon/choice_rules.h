@@ -24,7 +24,7 @@
  */
 struct choice_pattern {
 	__u16 takes[256];		/* by byte: from which states it leads to the next */
-	__u16 stays;			/* in these any byte does: a star */
+	__u16 loops;			/* in these any byte does: a star */
 	__u16 ends;			/* the last one, alone; 0: longer than any name */
 };
 
@@ -50,7 +50,7 @@ static inline int choice_matches(const struct choice_pattern *pattern, const cha
 	__u32 states = 1;
 
 	for (int i = 0; i < CHOICE_COMM && comm[i]; i++)
-		states = (states & pattern->takes[(__u8)comm[i]]) << 1 | (states & pattern->stays);
+		states = (states & pattern->takes[(__u8)comm[i]]) << 1 | (states & pattern->loops);
 	return !!(states & pattern->ends);
 }
 

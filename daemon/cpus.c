@@ -58,7 +58,7 @@ static uint64_t offline_losses(const struct run *run)
 	return sum;
 }
 
-void cpus_note(struct run *run)
+void cpus_begin(struct run *run)
 {
 	if (!read_online(run->cpus.online))
 		run->cpus.online[0] = 0;
@@ -90,7 +90,7 @@ static void keep_open(struct run *run)
 {
 	complain("a CPU came online, and the device cannot be opened again: what is mapped there is not known");
 	advise("let flowtapd's user open /dev/flowtap (udev: 60-flowtap.rules), and start flowtapd again");
-	cpus_note(run);
+	cpus_begin(run);
 }
 
 static void reopen(struct run *run, uint64_t now, const char *word, const char *why)

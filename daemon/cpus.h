@@ -19,7 +19,7 @@ struct cpus {
 /* Whether the list, as in sysfs, has the CPU. */
 bool cpus_has(const char *list, unsigned int cpu);
 /* They are as they are now: before streams are opened. */
-void cpus_note(struct run *run);
+void cpus_begin(struct run *run);
 /*
  * Every second, while streams are open: reports CPUs that went offline. perf closes its events of
  * such a CPU, and one that was not there has no stream: where one has come, all is opened again,

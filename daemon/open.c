@@ -166,7 +166,7 @@ int run_open_device(struct run *run)
 {
 	int error = privileges_device(&run->privileges, true), after;
 
-	cpus_note(run);
+	cpus_begin(run);
 	if (!error)
 		error = collect_open(&run->collect, &run->conf);
 	after = privileges_device(&run->privileges, false);

@@ -64,7 +64,7 @@ void rules_compile_pattern(const char *text, struct choice_pattern *pattern)
 		const size_t size = (size_t)(next - text);
 
 		if (*text == '*') {
-			pattern->stays |= (__u16)(1U << n);
+			pattern->loops |= (__u16)(1U << n);
 			text = next;
 			continue;
 		}
@@ -152,12 +152,12 @@ uint32_t rules_cgroup(const struct conf *conf, const char *mount, const char *pa
 bool rules_want(const struct conf *conf, const struct choice_rules *rules, const char *mount,
 		const struct rules_process *process, uint32_t flags)
 {
-	uint32_t places = rules_cgroup(conf, mount, process->cgroup);
+	uint32_t of_cgroup = rules_cgroup(conf, mount, process->cgroup);
 
-	if (flags & CHOICE_OWN || places & CHOICE_UNWANTED ||
+	if (flags & CHOICE_OWN || of_cgroup & CHOICE_UNWANTED ||
 	    any_matches(rules, CHOICE_NOT_COMMANDS, process->comm))
 		return false;
-	return !rules->some || (flags | places) & CHOICE_WANTED ||
+	return !rules->some || (flags | of_cgroup) & CHOICE_WANTED ||
 	       any_matches(rules, CHOICE_COMMANDS, process->comm);
 }
 

@@ -34,7 +34,7 @@ struct client {
 	char *answer;			/* NULL: the request is not whole yet */
 	size_t size;
 	size_t sent;
-	bool stays;			/* after its answer */
+	bool keep_open;		/* after its answer */
 };
 
 struct server {
@@ -281,9 +281,9 @@ static void end(struct server *server, struct client *client)
 	client->fd = -1;
 	client->answer = NULL;
 	server->n--;
-	if (client->stays)
+	if (client->keep_open)
 		server->options.closed(server->options.argument, &client->peer);
-	client->stays = false;
+	client->keep_open = false;
 	listen_again(server);
 }
 
@@ -349,7 +349,7 @@ static void send_answer(struct server *server, struct client *client)
 			break;
 		client->sent += (size_t)n;
 	}
-	if (client->stays && is_answered(client))
+	if (client->keep_open && is_answered(client))
 		wait_for(server, client, EPOLLIN | EPOLLRDHUP);
 	else
 		end(server, client);
@@ -364,8 +364,8 @@ static void answer(struct server *server, struct client *client, size_t size)
 		return;
 	}
 	client->request[size] = 0;
-	client->stays = server->options.answer(server->options.argument, &client->peer,
-					       client->request, file);
+	client->keep_open = server->options.answer(server->options.argument, &client->peer,
+						   client->request, file);
 	if (fclose(file) || client->size > SERVER_ANSWER) {
 		end(server, client);
 		return;
@@ -375,7 +375,7 @@ static void answer(struct server *server, struct client *client, size_t size)
 		send_answer(server, client);
 }
 
-/* One that stays: whether it is still there. */
+/* One that is kept open: whether it is still there. */
 static void listen_on(struct server *server, struct client *client)
 {
 	char rest[4096];

@@ -526,7 +526,7 @@ int store_undeleted(struct store *store, const char **name)
 	return error;
 }
 
-bool store_forget_gone(struct store *store, const char *name)
+bool store_drop_removed(struct store *store, const char *name)
 {
 	struct store_segment *segment = store_by_name(store, name);
 	char packed[STORE_NAME];

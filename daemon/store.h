@@ -130,7 +130,7 @@ unsigned int store_delete_oldest(struct store *store);
 /* A segment that could not be deleted: -errno, once for each, and *name, the store's; 0: there is none. */
 int store_undeleted(struct store *store, const char **name);
 /* Whether somebody else has removed the segment's file: then what is left of it goes as well. */
-bool store_forget_gone(struct store *store, const char *name);
+bool store_drop_removed(struct store *store, const char *name);
 /*
  * The oldest `.part` that was left and is yet to be finished, which is work (STORE_MENDING), by its
  * segment's name; NULL: none, or each was postponed beyond now. They count, and are the last to go

@@ -37,7 +37,7 @@ void lend_reopen(struct run *run, const char *because, const char *why)
 	reopened++;
 	word = because;
 	run->collect.streams.contradicts = false;
-	cpus_note(run);
+	cpus_begin(run);
 }
 
 void event_cpus(const char *before, const char *online)
@@ -56,7 +56,7 @@ static struct run *made(struct metrics_cpu *cpu)
 	now = 1000 * SECOND;
 	may_open = true;
 	reopened = told = 0;
-	cpus_note(&run);
+	cpus_begin(&run);
 	return &run;
 }
 

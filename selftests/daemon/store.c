@@ -288,11 +288,11 @@ TEST_F(store, one_that_somebody_removed_can_be_forgotten)
 
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(0, add_segment(self->store, "size"));
-	EXPECT_FALSE(store_forget_gone(self->store, SECOND ".ftap"));
-	EXPECT_FALSE(store_forget_gone(self->store, "nobody.ftap"));
+	EXPECT_FALSE(store_drop_removed(self->store, SECOND ".ftap"));
+	EXPECT_FALSE(store_drop_removed(self->store, "nobody.ftap"));
 	snprintf(path, sizeof(path), "%s/%s", self->directory, SECOND ".ftap");
 	ASSERT_EQ(0, unlink(path));
-	EXPECT_TRUE(store_forget_gone(self->store, SECOND ".ftap"));
+	EXPECT_TRUE(store_drop_removed(self->store, SECOND ".ftap"));
 	segments = store_segments(self->store, &n);
 	ASSERT_EQ(2, n);
 	EXPECT_EQ(1, segments[0].number);

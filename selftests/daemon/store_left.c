@@ -224,7 +224,7 @@ TEST_F(store, what_waits_counts_and_goes_last)
 	ASSERT_EQ(0, reopen(self, &any));
 	ASSERT_EQ(0, add_segment(self->store, "size"));
 	each = store_bytes(self->store);
-	EXPECT_FALSE(store_forget_gone(self->store, FIRST ".ftap"));
+	EXPECT_FALSE(store_drop_removed(self->store, FIRST ".ftap"));
 	limits.quota = LARGE;
 	store_limit(self->store, &limits);
 	EXPECT_FALSE(store_fits(self->store, 0));
