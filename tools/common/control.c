@@ -196,7 +196,7 @@ static void report_refusal(const struct control *control)
 	advise("%s", text);
 }
 
-int control_ask(struct control *control, const char *command, unsigned int seconds, bool stays)
+int control_ask(struct control *control, const char *command, unsigned int seconds, bool keep_open)
 {
 	char end;
 	int error;
@@ -221,7 +221,7 @@ int control_ask(struct control *control, const char *command, unsigned int secon
 		return -EPERM;
 	}
 	/* What was granted holds as long as the connection. */
-	if (stays && !recv(control->fd, &end, 1, MSG_PEEK)) {
+	if (keep_open && !recv(control->fd, &end, 1, MSG_PEEK)) {
 		complain_answer(control, -EPROTO, seconds);
 		return -EPROTO;
 	}

@@ -30,9 +30,9 @@ void control_complain(const struct control *control, int error);
 /*
  * Asks, and waits for the answer, which is an object, until the next question. 0; or -errno after
  * a complaint: -ETIMEDOUT, -EPROTO (no JSON) ..., -EPERM: it refuses, and the answer says why.
- * stays: the connection has to stay after the answer.
+ * keep_open: the connection has to be open after the answer, too.
  */
-int control_ask(struct control *control, const char *command, unsigned int seconds, bool stays);
+int control_ask(struct control *control, const char *command, unsigned int seconds, bool keep_open);
 /* Also of one that is not open. */
 void control_close(struct control *control);
 

@@ -25,7 +25,7 @@ static volatile sig_atomic_t kept;
 
 static void remove_unfinished(int number)
 {
-	static const char stays[] =
+	static const char kept_text[] =
 		"\nflowtap: interrupted: what was written so far stays under the name OUT.part\n";
 
 	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
@@ -34,7 +34,7 @@ static void remove_unfinished(int number)
 		if (path)
 			unlink(path);
 	}
-	if (kept && write(STDERR_FILENO, stays, sizeof(stays) - 1) < 0)
+	if (kept && write(STDERR_FILENO, kept_text, sizeof(kept_text) - 1) < 0)
 		kept = 0;
 	signal(number, SIG_DFL);
 	raise(number);
@@ -297,8 +297,8 @@ static int open_locked(const char *part, bool force)
 	return fd;
 }
 
-/* No signal can come between what it makes and the note that it is to be removed. */
-static int open_noted(const char *part, bool force)
+/* No signal can come between what it makes and the record that it is to be removed. */
+static int open_registered(const char *part, bool force)
 {
 	sigset_t mask, before;
 	int fd;
@@ -369,7 +369,7 @@ int output_open_part(struct output *output, const char *path, bool force)
 		free_names(output);
 		return problem("write", path, error);
 	}
-	error = open_noted(output->part, force);
+	error = open_registered(output->part, force);
 	if (error < 0) {
 		part_problem(output, error);
 		free_names(output);

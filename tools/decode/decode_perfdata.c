@@ -207,7 +207,7 @@ static int no_trace(const struct perf *perf)
 	}
 	for (size_t i = 0; i < info->n_cpus; i++)
 		if (perf->bytes[i])
-			pick_note(&cpus, info->cpus[i].cpu);
+			pick_add(&cpus, info->cpus[i].cpu);
 	complain("'%s' has no trace%s%s", input_name(options->input),
 		 options->cpu ? " of CPU " : "", options->cpu ? options->cpu : "");
 	pick_advise(&cpus, "CPUs that it has");

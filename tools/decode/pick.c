@@ -12,7 +12,7 @@
 
 /* --- What there is. --- */
 
-void pick_note(struct pick_list *list, uint32_t number)
+void pick_add(struct pick_list *list, uint32_t number)
 {
 	size_t at = 0;
 
@@ -68,8 +68,8 @@ bool pick_meet(struct pick *pick, uint32_t tid, uint32_t cpu)
 	bool picked = (!pick->tid || tid == pick->tid) && (!pick->one_cpu || cpu == pick->cpu);
 
 	if (tid)
-		pick_note(&pick->threads, tid);
-	pick_note(&pick->cpus, cpu);
+		pick_add(&pick->threads, tid);
+	pick_add(&pick->cpus, cpu);
 	pick->here |= picked;
 	pick->found |= picked;
 	return picked;

@@ -40,7 +40,7 @@ void pick_begin(struct pick *pick, bool hand_on);
 bool pick_some(const struct pick *pick);
 /* Whether this is picked, which was met; for records that do not come to the sink. */
 bool pick_meet(struct pick *pick, uint32_t tid, uint32_t cpu);
-void pick_note(struct pick_list *list, uint32_t number);
+void pick_add(struct pick_list *list, uint32_t number);
 /* "WHAT: 0, 1", if there are any. */
 void pick_advise(const struct pick_list *list, const char *what);
 /* Complains that nothing of `input` was picked, and advises what there is. */
