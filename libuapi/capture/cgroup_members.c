@@ -21,7 +21,7 @@ struct look {
 	bool cut;
 };
 
-static int note(struct look *look, uint64_t member)
+static int add_member(struct look *look, uint64_t member)
 {
 	if (look->n == MEMBERS_MAX || FLOWTAP_GROW(look->members, look->n)) {
 		look->cut = true;
@@ -44,7 +44,7 @@ static bool read_list(int directory, const char *name, uint64_t kind, struct loo
 	errno = 0;
 	/* 0 is one that our PID namespace does not have. */
 	while (fscanf(file, "%u", &id) == 1)
-		if (id && note(look, id | kind))
+		if (id && add_member(look, id | kind))
 			break;
 	read = !ferror(file) || errno != EOPNOTSUPP;
 	fclose(file);
