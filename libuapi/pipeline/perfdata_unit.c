@@ -44,7 +44,7 @@ static bool runs_guests(const struct perfdata_unit *unit, uint32_t tid)
 	return false;
 }
 
-static void note_guest(const struct perfdata_unit *unit, const struct flowtap_context *context)
+static void add_vcpu(const struct perfdata_unit *unit, const struct flowtap_context *context)
 {
 	struct flowtap_perfdata_decoder *decoder = unit->decoder;
 
@@ -123,7 +123,7 @@ static void identify(void *argument, struct flowtap_context *context)
 	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
 	context->pid = context->tid ? flowtap_perfdata_pid(unit->decoder->perfdata, tid,
 							   unit->span.time) : 0;
-	note_guest(unit, context);
+	add_vcpu(unit, context);
 }
 
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
