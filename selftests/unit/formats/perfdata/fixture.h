@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A perf.data file that a test made, opened: what file.c and damage.c share. */
+/* A perf.data file that a test made, opened: what the programs here share. */
 #ifndef FLOWTAP_SELFTESTS_UNIT_FORMATS_PERFDATA_FIXTURE_H
 #define FLOWTAP_SELFTESTS_UNIT_FORMATS_PERFDATA_FIXTURE_H
 
