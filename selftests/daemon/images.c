@@ -291,10 +291,6 @@ TEST_F(images, no_more_is_saved_than_there_may_be)
 	EXPECT_TRUE(is_saved(self, 0x22));
 }
 
-/*
- * With a hole that is as large as half of the room that there is, and more than what is to stay
- * free.
- */
 /* Else who maps it would fill the disk: all that was looked at is its size of before. */
 TEST_F(images, no_more_is_copied_of_a_file_that_grows)
 {
@@ -317,6 +313,10 @@ TEST_F(images, no_more_is_copied_of_a_file_that_grows)
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "/a changed while it was copied\""));
 }
 
+/*
+ * With a hole that is as large as half of the room that there is, and more than what is to stay
+ * free.
+ */
 TEST_F(images, what_others_are_to_find_free_is_free_afterwards)
 {
 	struct statvfs disk;
