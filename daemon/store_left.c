@@ -229,13 +229,14 @@ bool store_delete_left(struct store *store)
 {
 	char path[STORE_NAME];
 
-	if (!store->n_waiting)
-		return false;
-	store_with(path, store->waiting[0].name, STORE_PART);
-	if (unlinkat(store->directory, path, 0) && errno != ENOENT)
-		return false;
-	forget_left(store, &store->waiting[0]);
-	return true;
+	for (size_t i = 0; i < store->n_waiting; i++) {
+		store_with(path, store->waiting[i].name, STORE_PART);
+		if (unlinkat(store->directory, path, 0) && errno != ENOENT)
+			continue;
+		forget_left(store, &store->waiting[i]);
+		return true;
+	}
+	return false;
 }
 
 /* It was mended, and has its name: it is a segment as the others are. */

@@ -238,6 +238,28 @@ TEST_F(store, what_waits_counts_and_goes_last)
 	EXPECT_TRUE(store_fits(self->store, 2 * LARGE));
 }
 
+/* As of segments: one that cannot be deleted keeps none of the others. */
+TEST_F(store, what_waits_and_cannot_be_deleted_is_left)
+{
+	struct store_limits limits = { .quota = 1 };
+	unsigned int deleted;
+	char path[256];
+
+	ASSERT_EQ(0, leave(self, 1, LARGE));
+	ASSERT_EQ(0, leave(self, 2, LARGE));
+	ASSERT_EQ(0, reopen(self, &any));
+	ASSERT_EQ(2, self->left.waiting);
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
+	ASSERT_EQ(0, unlink(path));
+	ASSERT_EQ(0, mkdir(path, 0700));
+	store_limit(self->store, &limits);
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 1, &deleted));
+	EXPECT_EQ(1, deleted);
+	EXPECT_TRUE(store_waits(self->store, FIRST ".ftap"));
+	EXPECT_FALSE(store_waits(self->store, SECOND ".ftap"));
+	EXPECT_FALSE(exists(self, SECOND ".ftap.part"));
+}
+
 TEST_F(store, when_it_ended_is_known_of_what_was_left)
 {
 	const struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = TIME + 60 } };
