@@ -80,7 +80,8 @@ struct run {
 	uint64_t crashes_passed; /* that were counted only */
 	uint64_t probes_reported; /* until then what is probed and cannot be saved is only counted */
 	uint64_t probes_passed;	/* that were */
-	uint64_t missed_reported; /* until then nobody is told that triggers were missed */
+	uint64_t crashes_missed; /* until then no message says that some were missed */
+	uint64_t probes_missed;	/* the same of probes */
 	struct probes *probes;	/* NULL: none */
 	struct metrics figures;
 	struct answer_page page;

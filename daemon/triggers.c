@@ -117,7 +117,7 @@ static void handle_crash(struct run *run, const struct crash *crash)
 	run->crashes_passed = 0;
 }
 
-/* Whether it is told now; then it is told again a minute later at the earliest. */
+/* Whether a message is due; the next one is a minute later at the earliest. */
 static bool is_due(uint64_t *next)
 {
 	const uint64_t now = number_now();
@@ -136,7 +136,7 @@ static void handle_crashes(struct run *run)
 
 	while (run->crashes >= 0 && (got = crash_next(run->crashes, &crash)) > 0)
 		handle_crash(run, &crash);
-	if (got == -ENOBUFS && is_due(&run->missed_reported))
+	if (got == -ENOBUFS && is_due(&run->crashes_missed))
 		complain("crashes came faster than they could be taken: some saved nothing");
 }
 
@@ -148,6 +148,7 @@ static void handle_probe(void *argument, const struct probe_event *event, uint32
 		.tid = event->tid, .cause = cause,
 	};
 	struct run *run = argument;
+	char passed[64] = "";
 	int error = run_trigger(run, &trigger, text);
 
 	if (!error)
@@ -157,9 +158,11 @@ static void handle_probe(void *argument, const struct probe_event *event, uint32
 		run->probes_passed++;
 		return;
 	}
-	complain("'%s' of process %u was not saved: %s; %llu before it were not either", text,
-		 event->pid, error == -EAGAIN ? "nothing is being recorded" : strerror(-error),
-		 (unsigned long long)run->probes_passed);
+	if (run->probes_passed)
+		snprintf(passed, sizeof(passed), "; %llu before it were not either",
+			 (unsigned long long)run->probes_passed);
+	complain("'%s' of process %u was not saved: %s%s", text, event->pid,
+		 error == -EAGAIN ? "nothing is being recorded" : strerror(-error), passed);
 	run->probes_passed = 0;
 }
 
@@ -167,7 +170,7 @@ void run_take_triggers(struct run *run)
 {
 	handle_crashes(run);
 	if (run->probes && probes_serve(run->probes, handle_probe, run) &&
-	    is_due(&run->missed_reported))
+	    is_due(&run->probes_missed))
 		complain("functions and tracepoints were reached faster than that could be taken: some "
 			 "saved nothing");
 }

@@ -309,7 +309,7 @@ TEST_F(triggers, what_is_probed_saves)
 	self->run.state = RUN_STOPPED;
 	run_take_triggers(&self->run);
 	EXPECT_STREQ("level=error event=message text=\"'/bin/x:f 1ms took=2.000 ms' of process 31 was not "
-		     "saved: nothing is being recorded; 0 before it were not either\"\n",
+		     "saved: nothing is being recorded\"\n",
 		     logged_since(&self->logged));
 	/* As if that minute were over. */
 	self->run.probes_reported = 0;
@@ -318,6 +318,25 @@ TEST_F(triggers, what_is_probed_saves)
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "recorded; 2 before it were not either"));
 	run_close_triggers(&self->run);
 	EXPECT_EQ(1, closed);
+}
+
+/* Each is said once a minute: crashes are no reason to be silent about functions. */
+TEST_F(triggers, what_was_missed_is_said_of_crashes_and_of_what_is_probed)
+{
+	char *items[] = { "/bin/x:f" };
+
+	self->run.conf.uprobes = (struct conf_list){ items, 1 };
+	crash_fd = 3;
+	run_open_triggers(&self->run);
+	EXPECT_EQ(0, run_watch_triggers(&self->run));
+	crash_error = -ENOBUFS;
+	run_take_triggers(&self->run);
+	EXPECT_STREQ("level=error event=message text=\"crashes came faster than they could be taken: some "
+		     "saved nothing\"\nlevel=error event=message text=\"functions and tracepoints were "
+		     "reached faster than that could be taken: some saved nothing\"\n",
+		     logged_since(&self->logged));
+	run_take_triggers(&self->run);
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(triggers, what_cannot_be_probed_is_told)
