@@ -26,7 +26,7 @@
 #define RETRY (60 * SECOND)
 #define SEGMENT_RETRY (10 * RETRY)	/* others come before it meanwhile */
 #define SKIPS_MAX 16		/* at once: each makes a directory */
-#define LOOK_SHARE 200		/* of the time, for looking what a child has written: one part in so many */
+#define LOOK_SHARE 200		/* looks at what a child has written: of the time, one part in */
 
 extern char **environ;
 
@@ -320,7 +320,7 @@ static uint64_t cpu_now(void)
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* A trace of each of many thousand processes is that many files: a look takes of recording's budget. */
+/* Traces of many thousand processes are as many files: a look takes of recording's budget. */
 static void look(struct after *after, uint64_t now)
 {
 	const uint64_t before = cpu_now();
@@ -339,7 +339,7 @@ static const char *trouble(struct after *after, uint64_t now)
 	unsigned int deleted;
 	int error;
 
-	/* It takes no room that it has not, and makes none. */
+	/* It takes no more space than it has, and makes none. */
 	if (after->work == STORE_MENDING)
 		return store_waits(after->store, after->segment) ? NULL : "deleted";
 	look(after, now);

@@ -47,7 +47,7 @@ struct after {
 	/* As of the last step. */
 	uint64_t waiting;		/* segments that are not decoded */
 	uint64_t lag;			/* ns since the oldest of these ended */
-	struct store_left left;		/* what became of what was left; who has told it zeroes it */
+	struct store_left left;		/* what became of it; who reports it zeroes it */
 };
 
 /* Borrows the store and the texts. */

@@ -615,8 +615,8 @@ static void turn(struct run *run)
 }
 
 /*
- * What the disk did not take is in memory alone until the next flowtapd has written it again: so that is
- * done here, for as long as one may wait for the end.
+ * What the disk did not take is in memory alone until the next flowtapd has written it again: so
+ * that is done here, for as long as one may wait for the end.
  */
 static void end_unfinished(struct run *run)
 {

@@ -34,7 +34,7 @@ struct client {
 	char *answer;			/* NULL: the request is not whole yet */
 	size_t size;
 	size_t sent;
-	bool keep_open;		/* after its answer */
+	bool keep_open;			/* after its answer */
 };
 
 struct server {

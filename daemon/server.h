@@ -60,8 +60,8 @@ int server_open(const struct server_options *options, struct server **server);
 /* Readable when server_serve has something to do. */
 int server_fd(const struct server *server);
 /*
- * Does what can be done now. To be called when the fd is readable, and every second: whoever cannot be
- * accepted now does not wake it. now: ns of any clock that goes on.
+ * Does what can be done now. To be called when the fd is readable, and every second: whoever cannot
+ * be accepted now does not wake it. now: ns of any clock that goes on.
  */
 void server_serve(struct server *server, uint64_t now);
 /* Somebody is connected. */

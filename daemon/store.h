@@ -80,10 +80,10 @@ struct store_facts {
 struct store;
 
 /*
- * Opens the folder, finishes what was left in it, and makes room as the limits want. Of what was left
- * that takes STORE_LEFT_PIECE bytes at the most; for more, see store_waiting. 0 and *store; -errno of
- * the folder (-ENOTDIR, -ENOENT, -EACCES, -EROFS ...); -EBUSY: another daemon has it; -E2BIG: more
- * than STORE_SEGMENTS_MAX; -ENOMEM.
+ * Opens the folder, finishes what was left in it, up to STORE_LEFT_PIECE bytes of that (for more:
+ * store_waiting), and makes space as the limits want. 0 and *store; -errno of the folder (-ENOTDIR,
+ * -ENOENT, -EACCES, -EROFS ...); -EBUSY: another daemon has it; -E2BIG: more than
+ * STORE_SEGMENTS_MAX; -ENOMEM.
  */
 int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
 	       struct store **store);
@@ -118,8 +118,8 @@ void store_drop(struct store *store);
 void store_discard(struct store *store);
 /*
  * Deletes the oldest finished segments until `need` more bytes keep within the limits, and the next
- * start can look at all of them; those that cannot be deleted are left. 0; -ENOSPC: not even with all
- * others gone. *deleted: how many.
+ * start can look at all of them; then what waits to be finished (store_waiting). Those that cannot
+ * be deleted are left. 0; -ENOSPC: not even with all others gone. *deleted: how many.
  */
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
 /*
@@ -134,7 +134,7 @@ bool store_drop_removed(struct store *store, const char *name);
 /*
  * The oldest `.part` that was left and is yet to be finished, which is work (STORE_MENDING), by its
  * segment's name; NULL: none, or each was postponed beyond now. They count, and are the last to go
- * where room is made.
+ * where space is made.
  */
 const char *store_waiting(const struct store *store, uint64_t now);
 /* Whether this one is. */
@@ -181,8 +181,8 @@ int store_index_error(struct store *store);
 /* Of the segment that was begun last, ever; 0: none was. */
 uint64_t store_number(const struct store *store);
 /*
- * Of the oldest segment that is there, finished or not, or being written; of the one that was begun last
- * where there is none.
+ * Of the oldest segment that is there, finished or not, or being written; where there is none, of
+ * the one that was begun last.
  */
 uint64_t store_oldest(const struct store *store);
 /* Finished segments, the oldest first; valid until the next call that changes them. */

@@ -94,7 +94,7 @@ int store_write_again(int fd, uint64_t *at);
  * written to the disk again. 0; 1: there is no whole block; -errno.
  */
 int store_mend_left(int fd, uint64_t *cut);
-/* The oldest `.part` that was left and can be deleted goes, to make space. Whether there was one. */
+/* The oldest `.part` that was left and can be deleted goes. Whether there was one. */
 bool store_delete_left(struct store *store);
 struct left_part *store_left_by_name(const struct store *store, const char *name);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */

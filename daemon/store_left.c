@@ -177,7 +177,7 @@ static int mend_or_wait(struct store *store, int fd, const char *name, uint64_t 
 		return let_wait(store, name, number, &stat, finishing->left);
 	finishing->bytes -= (uint64_t)stat.st_size;
 	mended = store_mend_left(fd, &finishing->left->cut);
-	/* A file system that copies what is written has no room for that. */
+	/* A file system that copies what is written has no space for that. */
 	if (mended == -ENOSPC || mended == -EDQUOT)
 		return let_wait(store, name, number, &stat, finishing->left);
 	return mended < 0 ? mended : rename_left(store, name, mended, finishing->left);

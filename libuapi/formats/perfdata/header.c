@@ -63,7 +63,7 @@ int flowtap_perfdata_add_id(struct flowtap_perfdata *perfdata, uint64_t id)
 {
 	struct perfdata_id one = { .id = id, .attr = (uint32_t)perfdata->attrs.n - 1 };
 
-	/* Those that are told again count as well: attributes may share their ids. */
+	/* Those that come again count as well: attributes may share their ids. */
 	if (perfdata->ids_read == IDS_MAX)
 		return -EINVAL;
 	perfdata->ids_read++;

@@ -366,7 +366,7 @@ static int read_devices(struct flowtap_snapshot *snapshot)
 			.first_dump = snapshot->n_dumps,
 		};
 		error = read_file(&reading, parse_device);
-		/* It may be one that nobody needs: told already. */
+		/* It may be one that nobody needs: there is a note of it. */
 		if (cannot_be_had(error))
 			continue;
 		if (error)

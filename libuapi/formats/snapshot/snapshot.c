@@ -225,7 +225,7 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 
 /*
  * Of two trace units with one ID in the same frames nobody knows whose bytes they are: they are not
- * taken twice. before: the first source of the buffer; told if it is so.
+ * taken twice. before: the first source of the buffer. There is a note if it is so.
  */
 static bool shares_id(const struct flowtap_snapshot *snapshot, size_t before,
 		      const struct snapshot_device *device)
