@@ -76,6 +76,8 @@ static void check_time(struct text_check *text, const struct tarmac_head *head)
 	text->time[cpu] = head->time;
 	if (head->old_unit && text->tarmac)
 		say(text, "Arm's tools drop lines with this unit of time (clk, ns, ps are known)");
+	else if (head->fraction && text->tarmac)
+		say(text, "Arm's tools drop lines with a time that has a fraction");
 }
 
 /* What their scanner takes for the begin of a text. */
@@ -102,6 +104,9 @@ static void check_instruction(struct text_check *text, const struct tarmac_head 
 	}
 	if (!head->timed && head->es)
 		say(text, "Arm's tools drop instructions without a time");
+	if (insn->plain)
+		say(text, "without its instruction set a line ends Arm's tools with an error, "
+			  "unless they are told of one");
 	if (insn->spec)
 		say(text, "`IT (address:opcode)` ends Arm's tools with an error");
 	if (insn->mode_words)

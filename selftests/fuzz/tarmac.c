@@ -27,7 +27,10 @@ static const char *const seeds[] = {
 	"2 clk cpu0 IS (2) 00000400 54000081 O EL1h_s : B.NE     0x410\n"
 	"101 clk cpu1 IT (1) 00008000 f04f0001 T svc_s : MOV      r0,#1\n"
 	"15 clk cpu0 MR8 10310040:000010310040 00000000_163a0bd0\n"
-	"TUBE CPU0: text\nWarning: x\n   y\n",
+	"TUBE CPU0: text\nWarning: x\n   y\n"
+	"1 clk cluster1.cpu0 IT (1) 00008000 d503201f O EL1h_s : NOP\n",
+	"CORTEXM0PLUS TARMAC 1\n  10.356000us R PSR f1000003\n  11.5us IT 0000010a b510 PUSH {r4}\n"
+	"12us BNR4___I 00000000 00800320\n13us MCR4___R (0:0) TRANSFER 0\n",
 	"     1715 ns IT (00000000:e59ff038) A svc:    LDR      pc,{pc}+0x40 ; 0x40\n"
 	"                BR (00001c98) A\n     2225 ns IS (00001c98:1a00000e) A svc: CCFAIL BNE x\n"
 	"----------- IT (00001c9c:eafffffe) A hyp ns: B {pc}\n",

@@ -24,7 +24,20 @@ static const struct unit {
 	{ "tic", 0, 0, false },
 };
 
-static void parse_unit(struct tarmac_scan *scan, struct tarmac_head *head)
+/* `scale`: 10 to the number of digits that the time has after its point. */
+static uint64_t to_nanoseconds(uint64_t time, const struct unit *unit, uint64_t scale)
+{
+	unsigned __int128 scaled = (unsigned __int128)time * (unit->times ? unit->times : 1);
+
+	/* No division of 128 bits on each line of a usual file. */
+	if (scale == 1 && unit->parts)
+		return time / unit->parts;
+	if (scale > 1)
+		scaled /= (unit->parts ? unit->parts : 1) * scale;
+	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+static void parse_unit(struct tarmac_scan *scan, uint64_t scale, struct tarmac_head *head)
 {
 	const char *at = scan->at;
 	size_t size = 0;
@@ -39,19 +52,39 @@ static void parse_unit(struct tarmac_scan *scan, struct tarmac_head *head)
 		scan->at += size;
 		head->counts = !unit->times && !unit->parts;
 		head->old_unit = unit->old;
-		if (unit->parts)
-			head->nanoseconds = head->time / unit->parts;
-		else if (__builtin_mul_overflow(head->time, (uint64_t)unit->times,
-						&head->nanoseconds))
-			head->nanoseconds = UINT64_MAX;
+		head->nanoseconds = head->counts ? 0 : to_nanoseconds(head->time, unit, scale);
 		return;
 	}
+}
+
+/*
+ * `.356000`, of RTL simulators that print the time of their scale: the time is counted in units of
+ * its last digit. False: more digits than any of them has.
+ */
+static bool parse_fraction(struct tarmac_scan *scan, struct tarmac_head *head, uint64_t *scale)
+{
+	uint64_t digits;
+	unsigned int n;
+
+	*scale = 1;
+	if (*scan->at != '.')
+		return true;
+	scan->at++;
+	n = scan_decimal(scan, &digits);
+	if (!n || n > 9)
+		return false;
+	while (n--)
+		*scale *= 10;
+	head->fraction = true;
+	return !__builtin_mul_overflow(head->time, *scale, &head->time) &&
+	       !__builtin_add_overflow(head->time, digits, &head->time);
 }
 
 /* False: what begins with a digit is no time. */
 static bool parse_time(struct tarmac_scan *scan, struct tarmac_head *head)
 {
 	struct tarmac_scan after = *scan;
+	uint64_t scale;
 
 	if (*after.at == '-') {
 		/* The specification's eleven dashes for one that is not known. */
@@ -64,38 +97,70 @@ static bool parse_time(struct tarmac_scan *scan, struct tarmac_head *head)
 	}
 	if (!scan_is_decimal(*after.at))
 		return true;
-	if (scan_decimal(&after, &head->time) > 19)
+	if (scan_decimal(&after, &head->time) > 19 || !parse_fraction(&after, head, &scale))
 		return false;
 	if (!scan_is_blank(*after.at) && !scan_is_letter(*after.at))
 		return false;
 	head->timed = head->counts = true;
 	tarmac_blanks(&after);
-	parse_unit(&after, head);
+	parse_unit(&after, scale, head);
+	/* Of a cycle there is no part. */
+	if (head->fraction && head->counts)
+		return false;
 	*scan = after;
 	return true;
 }
 
-/* cpu0, cpu12; a number by itself where an instruction follows. */
+/* The number that a name ends with: 3 of cluster1.cpu3, 0 of cpu. */
+static uint32_t last_number(const char *name, size_t size)
+{
+	const char *end = name + size;
+	uint32_t number = 0;
+
+	while (size && scan_is_decimal(name[size - 1]))
+		size--;
+	for (const char *at = name + size; at < end && number < UINT32_MAX / 10; at++)
+		number = number * 10 + (uint32_t)(*at - '0');
+	return number;
+}
+
+/* cluster1.cpu0, as models of several clusters name their CPUs: of where they are, too. */
+static bool is_path(const char *word, size_t size)
+{
+	for (size_t i = 0; i + 3 < size; i++)
+		if (word[i] == '.' && !memcmp(word + i + 1, "cpu", 3))
+			return true;
+	return false;
+}
+
+/* cpu0, cpu12, cluster1.cpu0; a number by itself where an instruction follows. */
 static void parse_cpu(struct tarmac_scan *scan, struct tarmac_head *head)
 {
 	struct tarmac_scan after = *scan;
-	const char *word;
+	const char *word, *rest;
 	uint64_t number;
 	size_t size;
 
-	if (*after.at != 'c' && !scan_is_decimal(*after.at))
+	if (!scan_is_letter(*after.at) && !scan_is_decimal(*after.at))
 		return;
 	size = tarmac_word(&after, &word);
+	rest = word;
 	if (word_begins(word, size, "cpu"))
-		word += 3;
-	else if (!scan_is_decimal(*word) || !head->timed)
+		rest += 3;
+	else if (!head->timed || (!scan_is_decimal(*word) && !is_path(word, size)))
 		return;
 	after.end = after.at;
-	after.at = word;
-	if (!scan_decimal(&after, &number) || after.at != after.end || number > UINT32_MAX)
-		number = 0;
-	head->cpu_named = !scan_is_decimal(*scan->at);
+	after.at = rest;
+	head->cpu_named = !scan_is_decimal(*word);
 	head->has_cpu = true;
+	if (!scan_decimal(&after, &number) || after.at != after.end || number > UINT32_MAX) {
+		number = 0;
+		if (head->cpu_named) {
+			number = last_number(word, size);
+			head->cpu_name = word;
+			head->cpu_name_size = size;
+		}
+	}
 	head->cpu = (uint32_t)number;
 	scan->at += size;
 }
@@ -120,6 +185,8 @@ static const struct word {
 	{ "TTW", TARMAC_PAGE_TABLE, false }, { "TLB", TARMAC_PAGE_TABLE, false },
 	{ "CACHE", TARMAC_ELSE, false }, { "CADI", TARMAC_ELSE, false },
 	{ "P", TARMAC_ELSE, false }, { "SIGNAL", TARMAC_ELSE, true },
+	/* A branch once more (Fast Models, trace of the program flow). */
+	{ "FD", TARMAC_ELSE, false }, { "FI", TARMAC_ELSE, false }, { "FR", TARMAC_ELSE, false },
 	{ "INFO_", TARMAC_ELSE, true }, { "SEV", TARMAC_ELSE, false },
 	{ "Tarmac", TARMAC_HEADER, false },
 	/* What models and simulators say in between. */
@@ -130,13 +197,31 @@ static const struct word {
 	{ "*", TARMAC_COMMENT, true }, { "#", TARMAC_COMMENT, true },
 };
 
+/* MR4, MNW4___D, of a coprocessor MCR4___R, on the bus BNR4___I: M or B, which, R or W, a size. */
+static bool is_access(const char *word, size_t size)
+{
+	size_t at = 1;
+
+	if (size < 3 || (*word != 'M' && *word != 'B'))
+		return false;
+	if (word[at] != 'R' && word[at] != 'W')
+		at++;
+	return at + 1 < size && (word[at] == 'R' || word[at] == 'W') && scan_is_decimal(word[at + 1]);
+}
+
 static enum tarmac_event find(const char *word, size_t size)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (words[i].prefix ? word_begins(word, size, words[i].name) :
 				      word_is(word, size, words[i].name))
 			return words[i].event;
-	return TARMAC_UNKNOWN;
+	return is_access(word, size) ? TARMAC_MEMORY : TARMAC_UNKNOWN;
+}
+
+/* `CORTEXM0PLUS TARMAC 00000001`, `hw_top.u_tarmac`: what RTL says of itself before all else. */
+static bool names_itself(const char *line, const char *end)
+{
+	return memmem(line, end - line, "TARMAC", 6) || memmem(line, end - line, "tarmac", 6);
 }
 
 void tarmac_head(struct tarmac_scan *scan, struct tarmac_head *head)
@@ -163,6 +248,8 @@ void tarmac_head(struct tarmac_scan *scan, struct tarmac_head *head)
 		if (*scan->at == '(')
 			head->event = TARMAC_INSTRUCTION;
 	}
+	if (head->event == TARMAC_UNKNOWN && !head->timed && names_itself(begin, scan->end))
+		head->event = TARMAC_COMMENT;
 	/* Times and CPUs are of events. */
 	if (head->timed && (head->event == TARMAC_COMMENT || head->event == TARMAC_HEADER))
 		head->event = TARMAC_UNKNOWN;
@@ -271,6 +358,7 @@ static const char *parse_row(struct tarmac_scan *scan, struct tarmac_instruction
 
 	if (wrong)
 		return wrong;
+	insn->plain = !bracket.there;
 	after = *scan;
 	size = tarmac_word(&after, &word);
 	if (bracket.two && is_set(word, size) &&
@@ -333,8 +421,15 @@ const char *tarmac_instruction(struct tarmac_scan scan, bool es, struct tarmac_i
 	if (wrong)
 		return wrong;
 	size = tarmac_word(&scan, &word);
-	if (!is_set(word, size))
-		return "the instruction set is missing (A, T, O)";
+	if (!is_set(word, size)) {
+		if (!insn->plain || !size || insn->address_digits > 8)
+			return "the instruction set is missing (A, T, O)";
+		/* RTL of Cortex-M0, which has one only: IT ADDRESS OPCODE TEXT. */
+		insn->letter = 'T';
+		insn->mode = insn->text = word;
+		return NULL;
+	}
+	insn->plain = false;
 	insn->letter = *word;
 	insn->mode = scan.at;
 	/* RTL simulators of M-profile have no mode. */

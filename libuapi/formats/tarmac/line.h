@@ -31,11 +31,14 @@ struct tarmac_head {
 	bool timed;
 	bool counts;		/* cycles, ticks: no unit of time */
 	bool old_unit;		/* a unit that not all readers know */
+	bool fraction;		/* it has a point: time is in units of the last digit */
 	uint64_t time;
 	uint64_t nanoseconds;
 	bool has_cpu;
 	bool cpu_named;		/* cpu0, not 0 */
-	uint32_t cpu;
+	uint32_t cpu;		/* of a name the number at its end */
+	const char *cpu_name;	/* all of it (cluster1.cpu0), not terminated; NULL: it is cpuN, or N */
+	size_t cpu_name_size;
 	bool indented;
 	bool es;		/* of the specification's form: ES */
 };
@@ -53,6 +56,7 @@ struct tarmac_instruction {
 	bool skipped;		/* CCFAIL */
 	bool has_id;
 	bool spec;		/* IT (address:opcode), of the specification's example */
+	bool plain;		/* IT ADDRESS OPCODE TEXT: without instruction set and mode, T32 */
 	uint64_t id;
 	const char *mode;	/* the word: el1h_ns, svc; not terminated */
 	size_t mode_size;

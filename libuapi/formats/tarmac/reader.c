@@ -5,6 +5,7 @@
 #include "base/file_input.h"
 #include "flow/flow_line.h"
 #include "formats/lines/flow_builder.h"
+#include "formats/tarmac/cpu_names.h"
 #include "formats/tarmac/kind.h"
 #include "formats/tarmac/watch.h"
 
@@ -38,6 +39,7 @@ struct reader {
 	uint8_t security;
 	struct flowtap_element element;
 	struct flowtap_line_parts parts;
+	struct tarmac_cpu_names names;
 };
 
 static void problem(struct reader *reader, const char *reason)
@@ -418,11 +420,29 @@ static int read_event_line(struct reader *reader, const struct tarmac_head *head
 	return damage(reader, "a line that is not known");
 }
 
+/* 0; -EINVAL: there can be no such CPU, as *reason says; -errno. */
+static int switch_cpu(struct reader *reader, struct tarmac_head *head, const char **reason)
+{
+	int number;
+
+	*reason = "a CPU's number above 255";
+	if (head->cpu_name) {
+		number = tarmac_cpu_number(&reader->names, head->cpu_name, head->cpu_name_size,
+					   head->cpu);
+		*reason = "a CPU's name of more than 64 characters, or more than 256 CPUs";
+		if (number < 0)
+			return number;
+		head->cpu = (uint32_t)number;
+	}
+	return builder_switch(&reader->builder, head->cpu);
+}
+
 static int read_line(struct reader *reader)
 {
 	struct tarmac_scan scan = { reader->rows.row, reader->rows.row + reader->rows.size };
 	bool more = is_memory_row(reader), comment = reader->comment;
 	struct tarmac_head head;
+	const char *reason;
 	int status;
 
 	reader->read->records++;
@@ -438,9 +458,9 @@ static int read_line(struct reader *reader)
 	if (comment && head.indented && !head.timed && head.event == TARMAC_UNKNOWN)
 		head.event = TARMAC_COMMENT;
 	if (head.has_cpu && head.event != TARMAC_UNKNOWN) {
-		status = builder_switch(&reader->builder, head.cpu);
+		status = switch_cpu(reader, &head, &reason);
 		if (status == -EINVAL)
-			return damage(reader, "a CPU's number above 255");
+			return damage(reader, reason);
 		if (status)
 			return status;
 	}

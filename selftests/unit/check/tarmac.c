@@ -112,6 +112,10 @@ TEST(each_kind_of_problem_is_found)
 		  "3:the last line has no end; " },
 		{ "          2 ms ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n",
 		  "3:Arm's tools drop lines with this unit of time (clk, ns, ps are known); " },
+		{ "          2.5ns ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n",
+		  "3:Arm's tools drop lines with a time that has a fraction; " },
+		{ "          2 clk cpu0 BNR4___I 00000000 00800320\n"
+		  "          2 clk FI (1) 00001000 00001004 O\n", "" },
 		{ "-----------    ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n",
 		  "3:Arm's tools drop instructions without a time; " },
 		{ "          2 clk IT (00001004:d503201f) O el1h_ns:        NOP\n",
@@ -154,6 +158,17 @@ TEST(each_kind_of_problem_is_found)
 			TH_LOG("of %s", cases[i].lines);
 		}
 	}
+}
+
+TEST(a_line_without_instruction_set_is_for_who_knows_it)
+{
+	struct found found;
+
+	EXPECT_EQ(0, check_bytes(&found, "354ns IT 00000350 bf00        NOP\n"));
+	EXPECT_EQ(FLOWTAP_CHECK_TARMAC, found.check.format);
+	EXPECT_EQ(1, found.check.instructions);
+	EXPECT_STREQ("1:without its instruction set a line ends Arm's tools with an error, unless "
+		     "they are told of one; ", found.text);
 }
 
 TEST(qemu4v_s_numbers_ascend)
