@@ -31,7 +31,7 @@ static const char help[] =
 	"cycles are not.\n"
 	"\n"
 	"Exit status: 0 the same; 1 different; 2 trouble: wrong usage, a file cannot be read, or is\n"
-	"damaged and up to there the same.\n";
+	"damaged and up to there the same (what is shown then is the damage).\n";
 
 /* As diff(1). */
 enum { DIFF_SAME = 0, DIFF_DIFFERENT = 1, DIFF_TROUBLE = 2 };
@@ -86,18 +86,21 @@ static bool same(const struct step *a, const struct step *b)
 	return false;
 }
 
-/* Up to where they are the same. 0, or the error of one of the readers. */
-static int compare(struct steps *steps, struct difference *difference)
+/* Up to where they are the same. 0, or the error of one of the readers: *failed's. */
+static int compare(struct steps *steps, struct difference *difference, int *failed)
 {
 	for (;;) {
 		const struct step *a = steps_next(&steps[0]), *b = steps_next(&steps[1]);
 
-		if (steps[0].error || steps[1].error)
-			return steps[0].error ? steps[0].error : steps[1].error;
+		/* Of who has come to its end: the other one may be read further than is compared. */
+		*failed = !a && steps[0].error ? 0 : 1;
+		if ((!a && steps[0].error) || (!b && steps[1].error))
+			return steps[*failed].error;
 		if (!a && !b)
 			return 0;
 		if (!a || !b || !same(a, b)) {
 			difference->found = true;
+			difference->unknown = steps_damaged(&steps[0], a) || steps_damaged(&steps[1], b);
 			difference_add(difference, 0, a);
 			difference_add(difference, 1, b);
 			return 0;
@@ -119,17 +122,17 @@ static int diff(struct difference *difference, struct tracefile *files, uint64_t
 {
 	uint64_t holds = files[0].kind->holds & files[1].kind->holds & ~ignored;
 	struct steps steps[2];
-	int error = steps_begin(&steps[0], &files[0], holds), other, status;
+	int error = steps_begin(&steps[0], &files[0], holds), other, status, failed = 0;
 
 	other = steps_begin(&steps[1], &files[1], holds);
 	error = error ? error : other;
 	if (!error)
-		error = compare(steps, difference);
+		error = compare(steps, difference, &failed);
 	if (!error && difference->found)
 		follow(steps, difference);
 	if (error)
-		tracefile_complain(&files[steps[0].error ? 0 : 1], error);
-	status = error ? DIFF_TROUBLE :
+		tracefile_complain(&files[failed], error);
+	status = error || difference->unknown ? DIFF_TROUBLE :
 		 difference->found ? DIFF_DIFFERENT : DIFF_SAME;
 	steps_end(&steps[0]);
 	steps_end(&steps[1]);

@@ -43,6 +43,27 @@ static struct step *new_step(struct steps *steps)
 	return &steps->batches[steps->filled % STEPS_BATCHES][steps->at_fill++];
 }
 
+/* What comes next is where the damage is, and only that. */
+static bool clear_damaged(struct steps *steps)
+{
+	bool damaged = steps->damaged;
+
+	steps->damaged = false;
+	return damaged;
+}
+
+/* Of what could not be read its reader makes such a gap; one that was written has no problem. */
+static void detect_damage(struct steps *steps, const struct flowtap_element *element)
+{
+	uint64_t problems = steps->file->read.problems;
+
+	if (element->kind != FLOWTAP_ELEMENT_GAP || element->gap.reason != FLOWTAP_GAP_BAD_RECORD ||
+	    problems == steps->problems)
+		return;
+	steps->problems = problems;
+	steps->damaged = true;
+}
+
 bool step_same_context(const struct flowtap_context *a, const struct flowtap_context *b)
 {
 	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
@@ -71,7 +92,8 @@ static int emit_context(struct steps *steps, bool instruction)
 	if (!step)
 		return -ECANCELED;
 	steps->context = context;
-	*step = (struct step){ .kind = STEP_CONTEXT, .context = steps->context };
+	*step = (struct step){ .kind = STEP_CONTEXT, .damaged = clear_damaged(steps),
+			       .context = steps->context };
 	return 0;
 }
 
@@ -116,6 +138,7 @@ static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *b
 			.kind = STEP_INSTRUCTION,
 			.isa = block->isa,
 			.size = (uint8_t)size,
+			.damaged = clear_damaged(steps),
 			.opcode = opcode,
 			.address = block->address + offset,
 		};
@@ -129,6 +152,7 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 	struct steps *steps = (struct steps *)sink;
 	struct step *step;
 
+	detect_damage(steps, element);
 	if (!(steps->holds & 1ULL << element->kind))
 		return 0;
 	if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
@@ -143,9 +167,11 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 	if (!step)
 		return -ECANCELED;
 	if (element->kind == FLOWTAP_ELEMENT_GAP)
-		*step = (struct step){ .kind = STEP_GAP, .gap.reason = element->gap.reason };
+		*step = (struct step){ .kind = STEP_GAP, .damaged = clear_damaged(steps),
+				       .gap.reason = element->gap.reason };
 	else
-		*step = (struct step){ .kind = STEP_EXCEPTION, .exception = element->exception };
+		*step = (struct step){ .kind = STEP_EXCEPTION, .damaged = clear_damaged(steps),
+				       .exception = element->exception };
 	return 0;
 }
 
@@ -217,6 +243,11 @@ const struct step *steps_next(struct steps *steps)
 	if (!steps->at && !wait_for_batch(steps))
 		return NULL;
 	return &steps->batches[steps->emptied % STEPS_BATCHES][steps->at++];
+}
+
+bool steps_damaged(const struct steps *steps, const struct step *step)
+{
+	return step ? step->damaged : steps->damaged || steps->file->read.truncated;
 }
 
 void steps_end(struct steps *steps)

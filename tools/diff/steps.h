@@ -28,6 +28,7 @@ struct step {
 	uint8_t kind;
 	uint8_t isa;			/* of an instruction */
 	uint8_t size;
+	bool damaged;			/* damage of the file is here, or just before it */
 	uint32_t opcode;		/* its bytes, little endian */
 	union {
 		uint64_t address;
@@ -61,6 +62,8 @@ struct steps {
 	int error;			/* of the reader */
 	/* The reader's thread. */
 	size_t at_fill;
+	bool damaged;			/* since the last step */
+	uint64_t problems;		/* of which there was a gap already */
 	/* Whoever asks. */
 	size_t at;
 };
@@ -72,6 +75,11 @@ bool step_same_context(const struct flowtap_context *a, const struct flowtap_con
 int steps_begin(struct steps *steps, struct tracefile *file, uint64_t holds);
 /* The next one, valid until the next call; NULL: the end, or steps->error. */
 const struct step *steps_next(struct steps *steps);
+/*
+ * Whether the file is damaged at `step`, the last one of steps_next, or, where that is NULL, at its
+ * end.
+ */
+bool steps_damaged(const struct steps *steps, const struct step *step);
 /* Stops the thread, wherever it is. */
 void steps_end(struct steps *steps);
 
