@@ -142,6 +142,24 @@ static int diff(struct difference *difference, struct tracefile *files, uint64_t
 	return status;
 }
 
+/* The instructions may be the same all the same: how to see that. */
+static void suggest(const struct difference *difference)
+{
+	static const char *const names[] = {
+		[STEP_CONTEXT] = "contexts", [STEP_GAP] = "gaps", [STEP_EXCEPTION] = "exceptions",
+	};
+	const char *what = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		const char *name = difference->n[i] ? names[difference->after[i][0].kind] : NULL;
+
+		if (name)
+			what = what && what != name ? "all" : name;
+	}
+	if (what)
+		advise("with --ignore %s it goes on to where else they part", what);
+}
+
 static int run(struct difference *difference, char **paths, uint64_t ignored)
 {
 	struct tracefile files[2];
@@ -157,6 +175,8 @@ static int run(struct difference *difference, char **paths, uint64_t ignored)
 			difference_json(difference);
 		else if (!difference->quiet && difference->found)
 			difference_print(difference);
+		if (!difference->json && !difference->quiet && difference->found)
+			suggest(difference);
 		tracefile_close(&files[1]);
 	}
 	tracefile_close(&files[0]);
