@@ -33,7 +33,7 @@ struct reader {
 	uint64_t elapsed;
 	uint64_t progress;
 	/* The last mode's word and what it means. */
-	char word[16];
+	char word[24];
 	size_t word_size;
 	uint8_t mode;
 	uint8_t security;
@@ -90,21 +90,25 @@ static bool is_made_of(const char *word, size_t size, const char *characters)
 	return !size;
 }
 
-/* NULL, or what is wrong. Nearly always it is the word of the line before. */
-static const char *parse_mode(struct reader *reader, const struct tarmac_instruction *insn)
+/* Nearly always it is the word of the line before. */
+static void parse_mode(struct reader *reader, const struct tarmac_instruction *insn)
 {
-	bool bare = false;
+	bool bare = false, unknown;
 
 	if (insn->mode_size == reader->word_size &&
 	    !memcmp(insn->mode, reader->word, insn->mode_size))
-		return NULL;
+		return;
 	/* `---_-`: it was not known. */
-	if (!insn->mode_size || is_made_of(insn->mode, insn->mode_size, "-_")) {
+	unknown = !insn->mode_size || is_made_of(insn->mode, insn->mode_size, "-_");
+	/* What was executed is known all the same: Unsupported_ns of gem5. */
+	if (!unknown && !tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
+				     &bare)) {
+		problem(reader, "a mode that is none (el1h_ns, svc ...) is taken for EL1, Non-secure");
+		unknown = true;
+	}
+	if (unknown) {
 		reader->mode = FLOWTAP_PRIVILEGE_S;
 		reader->security = FLOWTAP_NONSECURE;
-	} else if (!tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
-				&bare)) {
-		return "a mode that is none (el1h_ns, svc ...)";
 	}
 	/* QEMU4V's own example has none, and knows no Secure state. */
 	if (bare && reader->qemu4v)
@@ -117,7 +121,6 @@ static const char *parse_mode(struct reader *reader, const struct tarmac_instruc
 		memcpy(reader->word, insn->mode, insn->mode_size);
 		reader->word_size = insn->mode_size;
 	}
-	return NULL;
 }
 
 /*
@@ -154,10 +157,9 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 	if (reader->watch)
 		reader->watch->line(reader->watch, &reader->rows, head, &scan,
 				    wrong ? NULL : &insn);
-	if (!wrong)
-		wrong = parse_mode(reader, &insn);
 	if (wrong)
 		return damage(reader, wrong);
+	parse_mode(reader, &insn);
 	if (insn.debug) {
 		reader->read->extra[FLOWTAP_READ_OTHER]++;
 		return 0;

@@ -75,6 +75,20 @@ TEST(rtl_of_cortex_r5_and_m4_says_what_passes_on_the_bus)
 		"time 0.000988922\nrange 8 10 2 A32 E\n");
 }
 
+/* What was executed is known all the same; the word is told once. */
+TEST(a_mode_that_nobody_knows_takes_no_instruction_away)
+{
+	expect(_metadata, flowtap_tarmac_read,
+		"1 clk cpu0 IT (1) 00001000 d503201f O EL2h_n : NOP\n"
+		"2 clk cpu0 IT (2) 00001004 d503201f O Unsupported_ns : NOP\n"
+		"3 clk cpu0 IT (3) 00001008 d503201f O Unsupported_ns : NOP\n"
+		"4 clk cpu0 IT (4) 0000100c d503201f O EL2h_n : NOP\n",
+		"context A64 EL2 nonsecure 64\nrange 1000 1004 1 A64 E\n"
+		EL1 "range 1004 100c 2 A64 E\n"
+		"context A64 EL2 nonsecure 64\nrange 100c 1010 1 A64 E\n",
+		"2:a mode that is none (el1h_ns, svc ...) is taken for EL1, Non-secure; ");
+}
+
 /* Models of several clusters name CPUs by where they are: two of one number are two. */
 TEST(cpus_of_clusters_have_numbers_of_their_own)
 {

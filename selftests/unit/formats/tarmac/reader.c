@@ -470,8 +470,6 @@ TEST(what_is_no_line_is_told_becomes_a_gap_and_reading_goes_on)
 		  "the instruction set is missing (A, T, O)" },
 		{ "2 clk ES  (0000000000001004:d503201f) O el1h_ns NOP",
 		  "`:` is missing after the mode" },
-		{ "2 clk ES  (0000000000001004:d503201f) O el9h_ns: NOP",
-		  "a mode that is none (el1h_ns, svc ...)" },
 		{ "2 clk ES  (00001004:d503201f) E svc: NOP", "ThumbEE is not supported" },
 		{ "2 clk ES  Nothing", "an event that is not known" },
 		{ "2 clk IT (x) 1000 d503201f O EL1h_n : NOP", "a number in brackets is missing" },
