@@ -138,10 +138,41 @@ static const struct {
 	{ "CoreEvent_SWI", WHOLE, 2, false },
 	{ "CoreEvent_PrefetchAbort", WHOLE, 11, false },
 	{ "CoreEvent_DataAbort", WHOLE, 12, false },
+	{ "CoreEvent_ImpDataAbort", WHOLE, 4, true },
 	{ "CoreEvent_IRQ", WHOLE, 14, true }, { "CoreEvent_FIQ", WHOLE, 15, true },
 	/* M-profile: CoreEvent_EXT_INT3 */
 	{ "CoreEvent_RESET", WHOLE, 0, true }, { "CoreEvent_EXT_INT", BEGIN, 14, true },
 };
+
+/* Of the M profile, without `_`: models have SYSTICK, HARD_FAULT, HardFault, SVC_S. */
+static const struct name m_events[] = {
+	{ "SVC", 2, false }, { "NMI", -1, true }, { "PENDSV", -1, true }, { "SYSTICK", -1, true },
+	{ "HARDFAULT", -1, false }, { "MEMMANAGE", -1, false }, { "BUSFAULT", -1, false },
+	{ "USAGEFAULT", -1, false }, { "SECUREFAULT", -1, false }, { "DEBUGMON", -1, false },
+};
+
+static bool spells(const char *word, size_t size, const char *name)
+{
+	for (; *name; word++, size--) {
+		if (!size)
+			return false;
+		if (*word == '_')
+			continue;
+		if ((*word & ~0x20) != *name)
+			return false;
+		name++;
+	}
+	return true;
+}
+
+/* After CoreEvent_. */
+static const struct name *find_m_event(const char *word, size_t size)
+{
+	for (size_t i = 0; i < sizeof(m_events) / sizeof(m_events[0]); i++)
+		if (spells(word, size, m_events[i].begin))
+			return &m_events[i];
+	return NULL;
+}
 
 static bool is_core_event(const char *word, size_t size, const char *name, enum part part)
 {
@@ -159,6 +190,7 @@ static bool is_core_event(const char *word, size_t size, const char *name, enum 
 
 bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
+	const struct name *name;
 	const char *word;
 	size_t size;
 
@@ -176,5 +208,8 @@ bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *excepti
 		parse_exact(scan, exception);
 		return true;
 	}
-	return false;
+	name = size ? find_m_event(word + 10, size - 10) : NULL;
+	if (name)
+		set(exception, name->number, name->asynchronous);
+	return name;
 }

@@ -75,6 +75,44 @@ TEST(rtl_of_cortex_r5_and_m4_says_what_passes_on_the_bus)
 		"time 0.000988922\nrange 8 10 2 A32 E\n");
 }
 
+/* Fast Models name those of the M profile by their vectors. */
+TEST(each_exception_of_models_has_its_kind)
+{
+	static const struct {
+		const char *name, *exception;
+	} events[] = {
+		{ "SVC", "exception 2 1002" }, { "SVC_S", "exception 2 1002" },
+		{ "NMI", "exception -1 1002" }, { "PENDSV", "exception -1 1002" },
+		{ "SYSTICK", "exception -1 1002" },
+		{ "SysTick_NS", "exception -1 1002" },
+		{ "EXT_INT0", "exception 14 1002" }, { "HARD_FAULT", "exception -1 1002" },
+		{ "HardFault", "exception -1 1002" }, { "MEM_MANAGE", "exception -1 1002" },
+		{ "BUS_FAULT", "exception -1 1002" }, { "USAGE_FAULT", "exception -1 1002" },
+		{ "SECURE_FAULT", "exception -1 1002" }, { "DEBUG_MONITOR", "exception -1 1002" },
+		{ "ImpDataAbort", "exception 4 1002" },
+	};
+	char input[512], flow[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(input, sizeof(input),
+			 "1 clk cpu0 IT (1) 00001000 %s T thread_s : x\n"
+			 "1 clk cpu0 E 00000000 handler 00000019 CoreEvent_ModeChange\n"
+			 "1 clk cpu0 E 00001002 0000000b CoreEvent_%s\n"
+			 "2 clk cpu0 IT (2) 00002000 bf00 T handler_s : NOP\n",
+			 strncmp(events[i].name, "SVC", 3) ? "bf00" : "df00", events[i].name);
+		snprintf(flow, sizeof(flow), "context T32 EL0 secure 32\nrange 1000 1002 1 T32 E\n"
+			 "%s\ncontext T32 EL1 secure 32\nrange 2000 2002 1 T32 E\n",
+			 events[i].exception);
+		EXPECT_TARMAC(input, flow);
+	}
+	/* What is none of them is no exception. */
+	EXPECT_TARMAC("1 clk cpu0 IT (1) 00001000 bf00 T thread_s : NOP\n"
+		"1 clk cpu0 E 00001002 0000000b CoreEvent_HARD\n"
+		"1 clk cpu0 E 00001002 0000000b CoreEvent_\n"
+		"2 clk cpu0 IT (2) 00001002 bf00 T thread_s : NOP\n",
+		"context T32 EL0 secure 32\nrange 1000 1004 2 T32 E\n");
+}
+
 /* What was executed is known all the same; the word is told once. */
 TEST(a_mode_that_nobody_knows_takes_no_instruction_away)
 {
