@@ -37,6 +37,7 @@ static const char help[] =
 
 struct checking {
 	const char *path;
+	const char *packing;	/* by what it is packed that is not read; NULL */
 	struct json json;
 	uint64_t shown;
 	uint64_t limit;
@@ -114,15 +115,14 @@ static const char *format_name(const struct flowtap_check *check)
 	return names[check->format];
 }
 
-static const char *error_text(int error)
+static const char *error_text(const struct checking *checking, int error)
 {
 	switch (-error) {
 	case ENODATA:
 		return "the file is empty";
-	case ENOTSUP:
-		return INPUT_ZSTD;
 	case EBADMSG:
-		return "neither a flowtap archive nor a trace that is known (stf, zstf, tarmac, qemu4v)";
+		return checking->packing ? checking->packing :
+		       "neither a flowtap archive nor a trace that is known (stf, zstf, tarmac, qemu4v)";
 	case EPROTONOSUPPORT:
 		return "an archive of another version of flowtap";
 	default:
@@ -164,7 +164,7 @@ static void print_verdict(const struct checking *checking, const struct flowtap_
 	char group[32];
 
 	if (error) {
-		complain("'%s': %s", checking->path, error_text(error));
+		complain("'%s': %s", checking->path, error_text(checking, error));
 		return;
 	}
 	if (check->problems > checking->shown)
@@ -189,7 +189,7 @@ static void close_json(struct checking *checking, const struct flowtap_check *ch
 	if (!check->remarks)
 		open_remarks(checking);
 	json_close(json, ']');
-	json_string(json, "error", error ? error_text(error) : NULL);
+	json_string(json, "error", error ? error_text(checking, error) : NULL);
 	json_string(json, "format", format_name(check));
 	json_bool(json, "good", !error && !check->problems);
 	json_number(json, "problem_count", check->problems);
@@ -250,8 +250,7 @@ static bool check_one(struct checking *checking, const char *path)
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
 	if (fd >= 0 && error == -EBADMSG && !check.size)
 		error = -ENODATA;
-	else if (fd >= 0 && error == -EBADMSG && input_is_zstd(fd))
-		error = -ENOTSUP;
+	checking->packing = fd >= 0 ? input_packing(fd, true) : NULL;
 	check.problems += damaged;
 	progress_end(&checking->progress);
 	if (checking->as_json)

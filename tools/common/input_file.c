@@ -29,13 +29,33 @@ const struct flowtap_unpacked *input_unpacked(void)
 	return &result;
 }
 
-bool input_is_zstd(int fd)
-{
-	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
-	uint8_t begin[sizeof(magic)];
+static const struct {
+	const char *begin;
+	const char *text;
+	bool gzip;
+} packings[] = {
+	{ "\x28\xb5\x2f\xfd", "packed by zstd, and no archive is in it: unpack it (zstd -d)", false },
+	{ "\x1f\x8b\x08", "packed by gzip, and no trace is in it: unpack it (gzip -d)", true },
+	{ "\xfd" "7zXZ", "packed by xz: unpack it (xz -d)", false },
+	{ "BZh", "packed by bzip2: unpack it (bzip2 -d)", false },
+	{ "\x04\x22\x4d\x18", "packed by lz4: unpack it (lz4 -d)", false },
+	{ "PK\3\4", "packed by zip: unpack it (unzip)", false },
+	{ "7z\xbc\xaf\x27\x1c", "packed by 7z: unpack it (7z x)", false },
+};
 
-	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
-	       !memcmp(begin, magic, sizeof(magic));
+const char *input_packing(int fd, bool gzip)
+{
+	char begin[8] = { 0 };
+	ssize_t n = pread(fd, begin, sizeof(begin), 0);
+
+	for (size_t i = 0; i < sizeof(packings) / sizeof(packings[0]); i++) {
+		size_t size = strlen(packings[i].begin);
+
+		if (n >= (ssize_t)size && !memcmp(begin, packings[i].begin, size) &&
+		    (gzip || !packings[i].gzip))
+			return packings[i].text;
+	}
+	return NULL;
 }
 
 const char *input_name(const char *path)

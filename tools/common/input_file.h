@@ -18,9 +18,11 @@
 int input_open(const char *path, bool quiet);
 /* What the last input_open unpacked, all zeros: nothing; a packing with damages is no good file. */
 const struct flowtap_unpacked *input_unpacked(void);
-/* Whether zstd packed it: what is packed so and no archive is not unpacked. */
-bool input_is_zstd(int fd);
-#define INPUT_ZSTD "packed by zstd, and no archive is in it: unpack it (zstd -d)"
+/*
+ * By what it is packed, and what unpacks it, for messages: of what no command reads as it is. By gzip
+ * only if asked for, as traces are read so. Static; NULL: it does not look like that.
+ */
+const char *input_packing(int fd, bool gzip);
 /* Its name for messages. */
 const char *input_name(const char *path);
 /* Bytes, 0 unknown. */

@@ -57,6 +57,7 @@ static int find_kind(struct tracefile *file, const struct format_kind *from)
 {
 	char begin[4096];
 	ssize_t n = pread(file->fd, begin, sizeof(begin), 0);
+	const char *packing;
 
 	if (n < 0) {
 		complain("cannot read '%s': %s", input_name(file->path), strerror(errno));
@@ -66,12 +67,14 @@ static int find_kind(struct tracefile *file, const struct format_kind *from)
 		complain("'%s': the file is empty", input_name(file->path));
 		return -EBADMSG;
 	}
-	if (!from && input_is_zstd(file->fd)) {
-		complain("'%s': %s", input_name(file->path), INPUT_ZSTD);
-		return -EBADMSG;
-	}
 	file->kind = from ? from : format_of_bytes(begin, (size_t)n);
-	return file->kind && file->kind->read ? 0 : not_read(file->path);
+	if (file->kind && file->kind->read)
+		return 0;
+	packing = input_packing(file->fd, true);
+	if (!packing)
+		return not_read(file->path);
+	complain("'%s': %s", input_name(file->path), packing);
+	return -EBADMSG;
 }
 
 int tracefile_open(struct tracefile *file, const char *path, int fd,

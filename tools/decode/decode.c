@@ -271,8 +271,9 @@ static int unknown(const struct decode_options *options, int input)
 	char begin[4096];
 	ssize_t n = pread(input, begin, sizeof(begin), 0);
 	const struct format_kind *kind = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+	const char *packing = input_packing(input, !kind);
 
-	if (kind)
+	if (kind && !packing)
 		return decode_already_trace(options->input, kind);
 	if (!n) {
 		complain("'%s': the file is empty", input_name(options->input));
@@ -280,6 +281,10 @@ static int unknown(const struct decode_options *options, int input)
 	}
 	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
 		 input_name(options->input));
+	if (packing) {
+		advise("it is %s", packing);
+		return STATUS_ERROR;
+	}
 	advise("the raw bytes of an Arm ETE or ETMv4 need --config and --memory or --elf, for example:");
 	advise("flowtap decode IN --to flow --config configr=0x1,traceidr=0x10,idr0=0x28000ea1,"
 	       "idr2=0xc0001088 --elf vmlinux");

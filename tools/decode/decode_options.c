@@ -189,7 +189,7 @@ static int no_format(const char *command, const char *input)
 
 	if (fd >= 0) {
 		n = pread(fd, begin, sizeof(begin), 0);
-		kind = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+		kind = n > 0 && !input_packing(fd, false) ? format_of_bytes(begin, (size_t)n) : NULL;
 		close(fd);
 	}
 	return kind ? decode_already_trace(input, kind) :

@@ -97,6 +97,7 @@ static int dump(const char *command, int fd, const char *given, const struct dum
 	size_t size = (size_t)n;
 	bool stf, zstf, archive, perf;
 	struct dump_progress progress;
+	const char *packing;
 	int status;
 
 	if (n <= 0) {
@@ -124,6 +125,9 @@ static int dump(const char *command, int fd, const char *given, const struct dum
 	if (kind && kind->read)
 		return listing_dump(command, given, fd, &dumping->listing);
 	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
+	packing = input_packing(fd, true);
+	if (packing)
+		advise("it is %s", packing);
 	return STATUS_ERROR;
 }
 
