@@ -103,7 +103,7 @@ static void parse_mode(struct reader *reader, const struct tarmac_instruction *i
 	/* What was executed is known all the same: Unsupported_ns of gem5. */
 	if (!unknown && !tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
 				     &bare)) {
-		problem(reader, "a mode that is none (el1h_ns, svc ...) is taken for EL1, Non-secure");
+		problem(reader, "a mode that is none (el1h_ns, svc ...) is taken for EL1 or S");
 		unknown = true;
 	}
 	if (unknown) {
@@ -114,7 +114,7 @@ static void parse_mode(struct reader *reader, const struct tarmac_instruction *i
 	if (bare && reader->qemu4v)
 		reader->security = FLOWTAP_NONSECURE;
 	/* Its producer has svc whoever executes: with others beside it that means something. */
-	if (reader->qemu4v && insn->mode_size && (insn->mode_size < 3 || memcmp(insn->mode, "svc", 3)))
+	if (reader->qemu4v && !unknown && (insn->mode_size < 3 || memcmp(insn->mode, "svc", 3)))
 		reader->read->mode_unknown = false;
 	reader->word_size = SIZE_MAX;
 	if (insn->mode_size <= sizeof(reader->word)) {

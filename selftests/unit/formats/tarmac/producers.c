@@ -116,6 +116,9 @@ TEST(each_exception_of_models_has_its_kind)
 /* What was executed is known all the same; the word is told once. */
 TEST(a_mode_that_nobody_knows_takes_no_instruction_away)
 {
+	static const char qemu4v[] = "1 clk 0 IT (1) 0000000080000000 450d A hs_ns : li a0,3\n";
+	struct text_read text;
+
 	expect(_metadata, flowtap_tarmac_read,
 		"1 clk cpu0 IT (1) 00001000 d503201f O EL2h_n : NOP\n"
 		"2 clk cpu0 IT (2) 00001004 d503201f O Unsupported_ns : NOP\n"
@@ -124,7 +127,12 @@ TEST(a_mode_that_nobody_knows_takes_no_instruction_away)
 		"context A64 EL2 nonsecure 64\nrange 1000 1004 1 A64 E\n"
 		EL1 "range 1004 100c 2 A64 E\n"
 		"context A64 EL2 nonsecure 64\nrange 100c 1010 1 A64 E\n",
-		"2:a mode that is none (el1h_ns, svc ...) is taken for EL1, Non-secure; ");
+		"2:a mode that is none (el1h_ns, svc ...) is taken for EL1 or S; ");
+	/* Nor is it a mode that OUT of a conversion could have. */
+	text_read_bytes(&text, flowtap_qemu4v_read, qemu4v, sizeof(qemu4v) - 1);
+	EXPECT_TRUE(text.read.mode_unknown);
+	EXPECT_STREQ("1:a mode that is none (el1h_ns, svc ...) is taken for EL1 or S; ", text.problems);
+	text_read_done(&text);
 }
 
 /* Models of several clusters name CPUs by where they are: two of one number are two. */
