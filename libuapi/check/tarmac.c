@@ -33,7 +33,7 @@ struct text_check {
 	bool packed;
 	uint64_t offset;	/* of this line */
 	uint64_t line;
-	bool gap;		/* it tells one itself */
+	uint64_t gap;		/* the address of the one that it tells itself */
 	struct insn_place now[CPUS];	/* the last instruction of each CPU, ... */
 	struct insn_place before[CPUS];	/* ... and the one before it */
 	uint32_t cpu;		/* of this line */
@@ -160,14 +160,25 @@ static void check_step(struct text_check *text, struct tarmac_scan scan)
 	say(text, "an asynchronous event without EXC in its line ends Arm's tools with an error");
 }
 
-/* A gap that a reader found is told in the same words when what it read is written again. */
-static bool tells_gap(const struct tarmac_head *head, struct tarmac_scan scan)
+/*
+ * The address of a gap that the line tells, 0 none: one that a reader found is told in the same words
+ * when what it read is written again.
+ */
+static uint64_t address_of_gap(const struct tarmac_head *head, struct tarmac_scan scan)
 {
-	static const char name[] = "DebugEvent_TraceGap";
+	static const char name[] = "DebugEvent_TraceGap", key[] = " address=";
 	const char *word;
+	uint64_t address = 0;
 
-	return head->event == TARMAC_EVENT && tarmac_word(&scan, &word) == sizeof(name) - 1 &&
-	       !memcmp(word, name, sizeof(name) - 1);
+	if (head->event != TARMAC_EVENT || tarmac_word(&scan, &word) != sizeof(name) - 1 ||
+	    memcmp(word, name, sizeof(name) - 1))
+		return 0;
+	word = memmem(scan.at, scan.end - scan.at, key, sizeof(key) - 1);
+	if (word) {
+		scan.at = word + sizeof(key) - 1;
+		scan_hex(&scan, &address);
+	}
+	return address;
 }
 
 static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *rows,
@@ -178,7 +189,7 @@ static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *r
 
 	text->offset = rows->offset;
 	text->line = rows->number;
-	text->gap = tells_gap(head, *scan);
+	text->gap = address_of_gap(head, *scan);
 	if (head->has_cpu && head->cpu < CPUS)
 		text->cpu = head->cpu;
 	check_time(text, head);
@@ -241,10 +252,10 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 							offsetof(struct text_check, sink));
 
 	/*
-	 * What the file itself marks as a gap is none of its faults. QEMU4V cannot mark
-	 * exceptions, so that anything may follow on anything.
+	 * What the file itself marks as a gap is none of its faults; what came before that is handed
+	 * on by the same line. QEMU4V cannot mark exceptions, so that anything may follow on anything.
 	 */
-	if (text->tarmac && !text->gap && flow_is_elsewhere(element))
+	if (text->tarmac && flow_is_elsewhere(element) && element->gap.address != text->gap)
 		report_elsewhere(text, element->gap.address);
 	return 0;
 }

@@ -146,6 +146,16 @@ TEST(each_kind_of_problem_is_found)
 		  "          4 clk ES  (0000000000003000:d503201f) O el1h_ns:        NOP\n"
 		  "          5 clk ES  (0000000000003004:d503201f) O el1h_ns:        NOP\n",
 		  "5:0x3000 does not follow on 0x2000, and no gap is told; " },
+		/* What does not follow is handed on by the line of a gap that is another one. */
+		{ "          2 clk ES  (0000000000002000:d503201f) O el1h_ns:        NOP\n"
+		  "          3 clk E DebugEvent_TraceGap overflow\n"
+		  "          4 clk ES  (0000000000003000:d503201f) O el1h_ns:        NOP\n",
+		  "3:0x2000 does not follow on 0x1000, and no gap is told; " },
+		{ "          2 clk ES  (0000000000002000:d503201f) O el1h_ns:        NOP\n"
+		  "          3 clk E DebugEvent_TraceGap impossible size=unknown address=2000 "
+		  "detail=the next instruction is elsewhere\n"
+		  "          4 clk ES  (0000000000003000:d503201f) O el1h_ns:        NOP\n",
+		  "3:0x2000 does not follow on 0x1000, and no gap is told; " },
 	};
 	struct found found;
 	char input[1024];
