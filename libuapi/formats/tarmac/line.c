@@ -459,10 +459,10 @@ static const struct {
 	{ "abt", FLOWTAP_PRIVILEGE_S }, { "und", FLOWTAP_PRIVILEGE_S },
 	{ "irq", FLOWTAP_PRIVILEGE_S }, { "fiq", FLOWTAP_PRIVILEGE_S },
 	{ "hyp", FLOWTAP_PRIVILEGE_H }, { "mon", FLOWTAP_PRIVILEGE_M },
-	/* M-profile, of models and of RTL simulators; the numbers are those of its trace units. */
-	{ "thread", FLOWTAP_PRIVILEGE_U }, { "handler", FLOWTAP_PRIVILEGE_S },
-	{ "thrd", FLOWTAP_PRIVILEGE_U }, { "hndl", FLOWTAP_PRIVILEGE_S },
-	{ "hdlr", FLOWTAP_PRIVILEGE_S },
+	/* M-profile, of models and of RTL simulators: its trace units have levels 0 and 3 only. */
+	{ "thread", FLOWTAP_PRIVILEGE_U }, { "handler", FLOWTAP_PRIVILEGE_M },
+	{ "thrd", FLOWTAP_PRIVILEGE_U }, { "hndl", FLOWTAP_PRIVILEGE_M },
+	{ "hdlr", FLOWTAP_PRIVILEGE_M },
 };
 
 static const struct {

@@ -86,7 +86,7 @@ struct flowtap_read;
  * a block ends. A line that is not known, and an instruction that is none, is a problem and a gap
  * (BAD_RECORD). ISA O is RV64 where the file says so, or by its opcodes. An exception's number is
  * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 after SVC, HVC, SMC;
- * else -1. Of the M profile thread mode is EL0 and handler mode EL1. Up to 256 CPUs may be in one
+ * else -1. Of the M profile thread mode is EL0 and handler mode EL3. Up to 256 CPUs may be in one
  * file; where they take turns, the last branch of each waits until its lines go on and say where it
  * went.
  *

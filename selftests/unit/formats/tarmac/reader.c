@@ -152,7 +152,7 @@ TEST(code_of_the_m_profile)
 		"4 clk cpu0 E 00000000 thread 00000019 CoreEvent_ModeChange\n"
 		"5 clk cpu0 IT (5) 00001100 bf00 T thread_s : NOP\n",
 		"exception 0 1000\ncontext T32 EL0 secure 32\nrange 1000 1006 2 T32 E\n"
-		"exception 14 1100\ncontext T32 EL1 secure 32\nrange 2000 2004 2 T32 E\n"
+		"exception 14 1100\ncontext T32 EL3 secure 32\nrange 2000 2004 2 T32 E\n"
 		"context T32 EL0 secure 32\nrange 1100 1102 1 T32 E\n");
 	EXPECT_TARMAC(
 		"1 cyc IT (00001000:00000001) 00001000     bf00 T16 NOP\n"
