@@ -83,9 +83,10 @@ static void bytes_of(const struct tarmac_instruction *insn, struct line_instruct
 		line->bytes[i] = (uint8_t)(opcode >> 8 * i);
 }
 
-static bool is_made_of(const char *word, size_t size, const char *characters)
+/* `---_-`: it was not known. */
+static bool is_unknown_mode(const char *word, size_t size)
 {
-	while (size && strchr(characters, word[size - 1]))
+	while (size && (word[size - 1] == '-' || word[size - 1] == '_'))
 		size--;
 	return !size;
 }
@@ -99,7 +100,7 @@ static void parse_mode(struct reader *reader, const struct tarmac_instruction *i
 	    !memcmp(insn->mode, reader->word, insn->mode_size))
 		return;
 	/* `---_-`: it was not known. */
-	unknown = !insn->mode_size || is_made_of(insn->mode, insn->mode_size, "-_");
+	unknown = is_unknown_mode(insn->mode, insn->mode_size);
 	/* What was executed is known all the same: Unsupported_ns of gem5. */
 	if (!unknown && !tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
 				     &bare)) {

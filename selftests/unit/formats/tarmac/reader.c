@@ -167,6 +167,18 @@ TEST(code_of_the_m_profile)
 		EL1 "range 1000 1004 1 A64 E\n");
 }
 
+/* Only `-` and `_` say that it is not known. */
+TEST(a_mode_of_null_bytes_is_none)
+{
+	static const char input[] = "1 cs IT (0000000000001000) d503201f O  \0\0\0_\0 :        nop\n";
+	struct text_read text;
+
+	text_read_bytes(&text, flowtap_tarmac_read, input, sizeof(input) - 1);
+	EXPECT_EQ(0, text.status);
+	EXPECT_NE(NULL, strstr(text.problems, "a mode that is none"));
+	text_read_done(&text);
+}
+
 /* Where an Arm's trace begins no instruction has told yet that it is one. */
 TEST(a_reset_before_the_first_instruction)
 {
