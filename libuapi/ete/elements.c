@@ -61,7 +61,8 @@ static int push_address_context(struct flowtap_ete *ete, const struct flowtap_et
 
 static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	if (!ete_is_direct(&ete->held))
+	/* A value that returns is no target of what is held: speculation.c passes it over. */
+	if (!ete_is_direct(&ete->held) || ete_is_return_value(ete, packet->address.address))
 		return push_address(ete, packet);
 	ete_set_next_address(&ete->held, packet->address.address, packet->address.sub_isa);
 	return 0;

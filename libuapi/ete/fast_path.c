@@ -137,7 +137,9 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 	      (ete_is_time_or_event(type) && ete->after_held.kind == ETE_NONE)))
 		return 0;
 	n = ete_parse(&ete->stream, bytes, size);
-	if (packet->type != type) {
+	/* A value that returns is for the queue (elements.c). */
+	if (packet->type != type ||
+	    (is_target(type) && ete_is_return_value(ete, packet->address.address))) {
 		*parsed = n;
 		return 0;
 	}

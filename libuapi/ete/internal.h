@@ -157,7 +157,10 @@ static inline enum flowtap_isa ete_isa_of(unsigned int width, uint8_t sub_isa)
  */
 static inline bool ete_is_return_value(const struct flowtap_ete *ete, uint64_t address)
 {
-	return ete->config.m_profile && address >= 0xfefffffe && address <= UINT32_MAX;
+	const uint64_t first = 0xfefffffe;
+
+	/* Of each address that is a target: few are there. */
+	return address - first <= UINT32_MAX - first && ete->config.m_profile;
 }
 
 /* Of the instruction at the address of the analysis. */

@@ -114,6 +114,17 @@ TEST_F(m_profile, nothing_is_executed_at_the_value)
 	EXPECT_EQ(1, self->part.looked_up);
 }
 
+/* However many bytes come at once: with so many after them, atoms and addresses take no queue. */
+#define IGNORED_8 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70
+#define IGNORED_48 IGNORED_8, IGNORED_8, IGNORED_8, IGNORED_8, IGNORED_8, IGNORED_8
+
+TEST_F(m_profile, nor_where_no_return_is_told)
+{
+	EXPECT_DECODED(HANDLER "gap no_address detail=an exception return has no address in the "
+		       "trace\n", START(0x1080), E, TAIL_CHAINED, E, IGNORED_48);
+	EXPECT_EQ(1, self->part.looked_up);
+}
+
 TEST_F(m_profile, a_function_returns_to_the_address_after_the_value)
 {
 	EXPECT_DECODED(CALLED HANDLER, START(0x1100), E, FNC_RETURN, FUNCTION_RETURN, LONG(0x1080),
@@ -155,6 +166,11 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 TEST_F(m_profile, the_value_is_no_target)
 {
 	EXPECT_HANDLER_WENT_TO(0, START(0x1080), E, RETURN, EXCEPTION_AT(16), TAIL_CHAINED);
+}
+
+TEST_F(m_profile, nor_is_it_where_more_bytes_follow)
+{
+	EXPECT_HANDLER_WENT_TO(0, START(0x1080), E, TAIL_CHAINED, E, IGNORED_48);
 }
 
 /* The return is a P0 element, and committed as the branch is: both wait for the address. */
