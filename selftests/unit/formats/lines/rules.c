@@ -565,7 +565,7 @@ TEST(calls_are_found_by_the_link_register)
 
 #define GOLDEN "selftests/corpus/lines/"
 
-/* What unit/formats/tarmac/writer.c holds the writer to, gem5 reads: nothing in it derails it. */
+/* What unit/formats/tarmac/writer_refused.c holds the writer to gem5 reads: nothing derails it. */
 TEST(gem5_reads_every_line_of_fvp)
 {
 	static const struct {
