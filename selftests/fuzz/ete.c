@@ -222,7 +222,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 		"table-k10-10", "table-k10-11", "table-k10-15", "table-k10-16", "table-k10-18",
 		"table-k10-19", "timestamps", "transaction-fail-event", "wfx-p0", "wrapped-start",
 		"etm4-branch-future", "etm4-exception-return", "etm4-loops", "etm4-m-profile",
-		"etm4-return-stack", "etm4-speculative-returns",
+		"etm4-m-returns", "etm4-return-stack", "etm4-speculative-returns",
 	};
 	char name[64];
 	struct golden *golden;
