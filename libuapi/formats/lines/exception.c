@@ -70,7 +70,7 @@ static const struct {
 	[16 ... 23] = { "External Interrupt", IRQ }, [24] = { "Debug Halt Mode Entry", SYNC },
 	[25] = { "Lazy FP push", SYNC }, [26] = { "Lockup", SYNC },
 };
-#define M_EXCEPTIONS (sizeof(m_exceptions) / sizeof(m_exceptions[0]))
+#define M_EXCEPTIONS ((int)(sizeof(m_exceptions) / sizeof(m_exceptions[0])))
 
 enum { M_RESET = 1, M_HALT = 24, M_IRQ8 = 0x208, M_IRQ8_NUMBER = 24 };
 
@@ -150,15 +150,18 @@ static int vector_of(const struct lines_exception *from, const struct flowtap_co
 	}
 }
 
-/* Nothing but the type says which it is. A reset and the last three are of no instruction. */
-static struct known find_m(unsigned int type)
+/*
+ * Nothing but the type says which it is; below 0 it was not recorded. A reset and the last three are
+ * of no instruction.
+ */
+static struct known find_m(int type)
 {
 	struct known found = {
 		.kind = SYNC,
 		.number = type == M_RESET ? TYPE_RESET : type >= M_HALT ? TYPE_HALT : NOWHERE,
 		.group = NOWHERE,
 		.vector = NOWHERE,
-		.m_name = "Synchronous",
+		.m_name = type < 0 ? NULL : "Synchronous",
 		.m_number = type,
 	};
 
@@ -166,7 +169,7 @@ static struct known find_m(unsigned int type)
 		found.kind = IRQ;
 		found.m_name = "External Interrupt";
 		found.m_number = type - M_IRQ8 + M_IRQ8_NUMBER;
-	} else if (type < M_EXCEPTIONS && m_exceptions[type].name) {
+	} else if (type >= 0 && type < M_EXCEPTIONS && m_exceptions[type].name) {
 		found.kind = m_exceptions[type].kind;
 		found.m_name = m_exceptions[type].name;
 	}

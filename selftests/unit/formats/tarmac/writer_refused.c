@@ -220,6 +220,25 @@ TEST(an_exception_before_all_else)
 	}
 }
 
+/* A file may say of the M profile's that no number was recorded: none is made of that. */
+TEST(an_exception_of_the_m_profile_without_a_number)
+{
+	const struct flowtap_tarmac_options options = { 0 };
+	struct run run = run_new(&options);
+
+	CONTEXT(&run, T32, 0);
+	block(&run, T32_CBZ, false, 0x8020);
+	EXCEPTION(&run, -1, 0x801c, .m_profile = true);
+	block(&run, T32_CODE, true, 0x801c);
+	EXPECT_EQ(0, run.worst);
+	EXPECT_EQ(0, flowtap_tarmac_finish(run.tarmac));
+	output_read(&run.output);
+	EXPECT_EQ(NULL, strstr((char *)run.output.bytes, "External Interrupt"));
+	EXPECT_NE(NULL, strstr((char *)run.output.bytes, "EXC Synchronous\n"))
+		TH_LOG("%s", (char *)run.output.bytes);
+	run_free(&run);
+}
+
 /* As of a file in which it shows only then that it is of several: the first one had no name. */
 TEST(another_cpu_explains_that_the_flow_goes_on_elsewhere)
 {
