@@ -573,16 +573,17 @@ TEST(lines_end_with_cr_lf_too_and_gzip_is_unpacked)
 	text_read_done(&text);
 }
 
-TEST(ten_gigabytes_of_nothing_are_one_line_that_is_too_long)
+/* More than 32 bits count; in memory, where a hole has no page: on a disk each is read into one. */
+TEST(five_gigabytes_of_nothing_are_one_line_that_is_too_long)
 {
 	static const char line[] = "\n1 clk IT (1) 00001000 d503201f O EL1h_n : NOP\n";
-	const off_t end = 10LL << 30;
+	const off_t end = 5LL << 30;
 	struct rusage before, after;
 	struct text_read text;
-	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	int fd = memfd_create("input", MFD_CLOEXEC);
 
-	if (fd < 0 || ftruncate(fd, end))
-		SKIP(return, "no sparse files in /tmp");
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, ftruncate(fd, end));
 	ASSERT_EQ(sizeof(line) - 1, pwrite(fd, line, sizeof(line) - 1, end - 100));
 	ASSERT_EQ(1, pwrite(fd, "\n", 1, end - 1));
 	getrusage(RUSAGE_SELF, &before);
