@@ -161,8 +161,8 @@ static void check_step(struct text_check *text, struct tarmac_scan scan)
 }
 
 /*
- * The address of a gap that the line tells, 0 none: one that a reader found is told in the same words
- * when what it read is written again.
+ * The address of a gap that the line tells, 0 none: one that a reader found is told in the same
+ * words when what it read is written again.
  */
 static uint64_t address_of_gap(const struct tarmac_head *head, struct tarmac_scan scan)
 {
@@ -252,8 +252,9 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 							offsetof(struct text_check, sink));
 
 	/*
-	 * What the file itself marks as a gap is none of its faults; what came before that is handed
-	 * on by the same line. QEMU4V cannot mark exceptions, so that anything may follow on anything.
+	 * What the file itself marks as a gap is none of its faults; what came before that is
+	 * handed on by the same line. QEMU4V cannot mark exceptions, so that anything may follow on
+	 * anything.
 	 */
 	if (text->tarmac && flow_is_elsewhere(element) && element->gap.address != text->gap)
 		report_elsewhere(text, element->gap.address);

@@ -128,8 +128,9 @@ void oracle_print(const struct oracle *oracle, size_t around)
 }
 
 /*
- * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not),
- * but for the M profile's. A Trace On after which nothing is traced may be told or not: it goes with what was discarded.
+ * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not), but
+ * for the M profile's. A Trace On after which nothing is traced may be told or not: it goes with
+ * what was discarded.
  */
 static bool counts(const struct oracle *oracle, size_t i, bool ignore_transactions)
 {

@@ -151,8 +151,8 @@ static int vector_of(const struct lines_exception *from, const struct flowtap_co
 }
 
 /*
- * Nothing but the type says which it is; below 0 it was not recorded. A reset and the last three are
- * of no instruction.
+ * Nothing but the type says which it is; below 0 it was not recorded. A reset and the last three
+ * are of no instruction.
  */
 static struct known find_m(int type)
 {
