@@ -102,7 +102,7 @@ int store_mend_left(int fd, uint64_t *cut)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
 	struct stat stat;
-	uint64_t end, at = 0;
+	uint64_t end = 0, at = 0;
 	int error = fstat(fd, &stat) ? -errno : find_end(fd, &end);
 
 	if (!error)
