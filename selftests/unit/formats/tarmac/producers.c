@@ -101,7 +101,7 @@ TEST(each_exception_of_models_has_its_kind)
 			 "2 clk cpu0 IT (2) 00002000 bf00 T handler_s : NOP\n",
 			 strncmp(events[i].name, "SVC", 3) ? "bf00" : "df00", events[i].name);
 		snprintf(flow, sizeof(flow), "context T32 EL0 secure 32\nrange 1000 1002 1 T32 E\n"
-			 "%s\ncontext T32 EL1 secure 32\nrange 2000 2002 1 T32 E\n",
+			 "%s\ncontext T32 EL3 secure 32\nrange 2000 2002 1 T32 E\n",
 			 events[i].exception);
 		EXPECT_TARMAC(input, flow);
 	}
