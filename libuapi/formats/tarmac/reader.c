@@ -99,7 +99,6 @@ static void parse_mode(struct reader *reader, const struct tarmac_instruction *i
 	if (insn->mode_size == reader->word_size &&
 	    !memcmp(insn->mode, reader->word, insn->mode_size))
 		return;
-	/* `---_-`: it was not known. */
 	unknown = is_unknown_mode(insn->mode, insn->mode_size);
 	/* What was executed is known all the same: Unsupported_ns of gem5. */
 	if (!unknown && !tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
