@@ -117,6 +117,8 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	};
 	int status = 0;
 
+	if (entry->repeated && ete->position.late)
+		ete_drop_repeated_return(&ete->returns, entry->value, ete->position.sub_isa);
 	/* It came before the exception return led anywhere: nothing was executed in between. */
 	if (ete->position.state == ETE_ADDRESS_NOWHERE || ete_is_return_value(ete, entry->value)) {
 		ete_returns_at_p0(&ete->returns);
@@ -186,7 +188,7 @@ static int exception_return(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 
-	if (ete->config.m_profile && ete->position.state == ETE_ADDRESS_RETURN)
+	if (ete->config.m_profile && ete_awaits_target(&ete->position))
 		go_nowhere(ete);
 	return ete_emit(ete, &element);
 }
@@ -227,7 +229,7 @@ static int marker(struct flowtap_ete *ete)
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	ete_set_address(&ete->position, entry->value, entry->sub_isa);
+	ete_set_next(&ete->position, entry->value, entry->sub_isa);
 	if (ete_is_return_value(ete, entry->value))
 		go_nowhere(ete);
 	return 0;

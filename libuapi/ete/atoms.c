@@ -255,25 +255,20 @@ static int decode_indirect(struct flowtap_ete *ete, struct flowtap_block *block,
 		return ete_emit_block(ete, block, true, entry.address);
 	}
 	ete_set_address(&ete->position, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_RETURN, NULL);
+	flowtap_ete_set_unknown_address(&ete->position,
+					block->end == FLOWTAP_ARM_EXCEPTION_RETURN ?
+					ETE_ADDRESS_ERET : ETE_ADDRESS_RETURN, NULL);
 	return ete_emit_block(ete, block, true, 0);
 }
 
-/*
- * To the address that follows. Trace units with erratum 1185472 emit an exception there with E
- * 0b10, though they have found the address on their return stack and removed it. One without has
- * not found it: where ours has it nevertheless, theirs is empty.
- */
+/* To the address that follows. */
 static int jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
 		   const struct ete_follow *follow)
 {
 	int status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
-	const struct ete_return *top = ete_peek_return(&ete->returns);
 
-	if (follow->repeated && !follow->preceded &&
-	    block->end != FLOWTAP_ARM_EXCEPTION_RETURN && top &&
-	    top->address == follow->address && top->sub_isa == follow->sub_isa)
-		ete_drop_return(&ete->returns);
+	if (follow->repeated && !follow->preceded && block->end != FLOWTAP_ARM_EXCEPTION_RETURN)
+		ete_drop_repeated_return(&ete->returns, follow->address, follow->sub_isa);
 	return status;
 }
 

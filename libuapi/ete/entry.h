@@ -93,6 +93,7 @@ struct ete_follow {
 enum ete_address_state {
 	ETE_ADDRESS_KNOWN,
 	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
+	ETE_ADDRESS_ERET,	/* likewise, and that branch was an exception return */
 	/*
 	 * Of the M profile: nothing is executed before an address or an exception comes, and no
 	 * return stack has it. After an exception return, in lockup; missing_reason.

@@ -97,9 +97,9 @@ static int missing_address(struct flowtap_ete *ete)
 {
 	if (ete->position.state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
-	if (ete->position.state == ETE_ADDRESS_RETURN && before_q(ete))
+	if (ete_awaits_target(&ete->position) && before_q(ete))
 		return ETE_DROP;
-	if (ete->position.state == ETE_ADDRESS_RETURN)
+	if (ete_awaits_target(&ete->position))
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
 						 "an indirect branch has no address in the trace, "
 						 "and the return stack is empty"));
@@ -116,7 +116,7 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->position.state == ETE_ADDRESS_RETURN && ete_pop_return(&ete->returns, &entry))
+	if (ete_awaits_target(&ete->position) && ete_pop_return(&ete->returns, &entry))
 		ete_set_return_address(ete, &entry);
 	ete_returns_at_p0(&ete->returns);
 	if (ete->position.state != ETE_ADDRESS_KNOWN)

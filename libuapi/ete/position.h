@@ -27,6 +27,7 @@ struct ete_position {
 	uint8_t sub_isa;		/* of address; 1: T32 where it is AArch32 */
 	bool last_taken;		/* how `last` was left */
 	bool has_context;		/* a context has come (view.h) */
+	bool late;			/* the last Address came after the branch to it was analyzed */
 };
 
 /*
@@ -52,6 +53,22 @@ static inline void ete_set_address(struct ete_position *position, uint64_t addre
 	position->state = ETE_ADDRESS_KNOWN;
 	position->address = address;
 	position->sub_isa = sub_isa;
+}
+
+/* Whether an indirect branch was taken whose target is not known yet. */
+static inline bool ete_awaits_target(const struct ete_position *position)
+{
+	return position->state == ETE_ADDRESS_RETURN || position->state == ETE_ADDRESS_ERET;
+}
+
+/*
+ * An Address element comes. `late` is set by it alone: it is where an indirect branch led that may
+ * have been on the trace unit's return stack, and that a flush did not let wait for it.
+ */
+static inline void ete_set_next(struct ete_position *position, uint64_t address, uint8_t sub_isa)
+{
+	position->late = position->state == ETE_ADDRESS_RETURN;
+	ete_set_address(position, address, sub_isa);
 }
 
 /* The block at the address is known, and in the code that is there already. */

@@ -111,7 +111,7 @@ static int decode_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * address after it here.
 	 */
 	if (ete->position.state == ETE_ADDRESS_NOWHERE ||
-	    (ete->position.state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns)))
+	    (ete_awaits_target(&ete->position) && ete_returns_empty(&ete->returns)))
 		return emit_q(ete, ete->position.address, entry, follow);
 	status = flowtap_ete_require_address(ete);
 	if (status < 0)

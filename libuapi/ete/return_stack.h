@@ -112,4 +112,18 @@ static inline bool ete_pop_return(struct ete_return_stack *stack, struct ete_ret
 	return true;
 }
 
+/*
+ * An indirect branch led to this address, which an exception there has (E 0b10). Trace units with
+ * erratum 1185472 emit that though they have found the address on their return stack and removed
+ * it. One without has not found it: where ours has it nevertheless, theirs is empty.
+ */
+static inline void ete_drop_repeated_return(struct ete_return_stack *stack, uint64_t address,
+					uint8_t sub_isa)
+{
+	const struct ete_return *top = ete_peek_return(stack);
+
+	if (top && top->address == address && top->sub_isa == sub_isa)
+		ete_drop_return(stack);
+}
+
 #endif /* FLOWTAP_LIBUAPI_ETE_RETURN_STACK_H */

@@ -58,9 +58,13 @@ static void put_t32(struct part *part, uint64_t address, const uint16_t *opcodes
 	put_t32(&self->part, address, opcodes_, sizeof(opcodes_) / sizeof(*opcodes_));	\
 } while (0)
 
-#define DECODE(...) do {								\
+#define ADD(...) do {									\
 	static const uint8_t bytes_[] = { __VA_ARGS__ };				\
 	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes_, sizeof(bytes_)));	\
+} while (0)
+
+#define DECODE(...) do {								\
+	ADD(__VA_ARGS__);								\
 	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));				\
 } while (0)
 
@@ -336,6 +340,43 @@ TEST_F(contradiction, an_exception_that_tells_the_top_of_the_return_stack_takes_
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1040 1044 1 A64 E\n"
 		    "range 1100 1104 1 A64 E\nexception 14 1044\nrange 1080 1084 1 A64 E\neret\n"
 		    "range 1044 1048 1 A64 E\nrange 1004 1008 1 A64 E\n");
+}
+
+/* A recording was cut after the return: what came then ends the same branch. */
+TEST_F(contradiction, it_takes_it_off_after_a_flush_as_well)
+{
+	self->config.configr = RETURN_STACK;
+	BEGIN();
+	WORD(0x1000) = BL(0x40);
+	WORD(0x1004) = B(0);
+	WORD(0x1040) = BL(0xc0);
+	WORD(0x1044) = RET;
+	WORD(0x1080) = ERET;
+	WORD(0x1100) = RET;
+	ADD(START, E, E, E);
+	EXPECT_EQ(0, flowtap_ete_flush(self->part.ete));
+	DECODE(0x06, 0x5c, SHORT(0x1044), SHORT(0x1080), E, SHORT(0x1044), E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1040 1044 1 A64 E\n"
+		    "range 1100 1104 1 A64 E\nexception 14 1044\nrange 1080 1084 1 A64 E\neret\n"
+		    "range 1044 1048 1 A64 E\nrange 1004 1008 1 A64 E\n");
+}
+
+/* No trace unit takes the address of an exception return from its stack. */
+TEST_F(contradiction, after_an_exception_return_it_stays)
+{
+	self->config.configr = RETURN_STACK;
+	BEGIN();
+	WORD(0x1000) = BL(0x100);
+	WORD(0x1004) = B(0);
+	WORD(0x1080) = ERET;
+	WORD(0x1100) = ERET;
+	WORD(0x1040) = RET;
+	ADD(START, E, E);
+	EXPECT_EQ(0, flowtap_ete_flush(self->part.ete));
+	DECODE(0x06, 0x5c, SHORT(0x1004), SHORT(0x1080), E, SHORT(0x1040), E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\neret\n"
+		    "exception 14 1004\nrange 1080 1084 1 A64 E\neret\n"
+		    "range 1040 1044 1 A64 E\nrange 1004 1008 1 A64 E\n");
 }
 
 /* An address of its own: the trace unit has not found it. */
