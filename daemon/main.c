@@ -29,19 +29,18 @@ static int check_config(const char *path)
 {
 	struct conf conf;
 	char *error;
+	int written;
 
 	if (conf_load(path, &conf, &error)) {
 		complain("%s", error ? error : "no memory");
 		free(error);
 		return STATUS_USAGE;
 	}
-	if (conf_print(&conf, STDOUT_FILENO)) {
-		complain("cannot write to standard output");
-		conf_free(&conf);
-		return STATUS_ERROR;
-	}
+	written = conf_print(&conf, STDOUT_FILENO);
+	if (written)
+		complain_stdout(written);
 	conf_free(&conf);
-	return STATUS_OK;
+	return written ? STATUS_ERROR : STATUS_OK;
 }
 
 int main(int argc, char **argv)

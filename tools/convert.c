@@ -151,6 +151,7 @@ static int problem(const struct converting *converting, int error)
 	default:
 		complain("cannot convert '%s' to '%s': %s", input_name(converting->in.path),
 			 converting->path, strerror(-error));
+		advise_write(error);
 	}
 	return error;
 }

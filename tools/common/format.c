@@ -333,6 +333,7 @@ static int check_input(const struct stat *input, const char *path)
 
 	if (same_file(input, path)) {
 		complain("'%s' is the input", path);
+		advise("choose another name for the output");
 		return -EINVAL;
 	}
 	if (snprintf(part, sizeof(part), "%s.part", path) < (int)sizeof(part) &&

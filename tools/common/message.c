@@ -2,8 +2,10 @@
 /* Lines on stderr, and strings of unknown origin made harmless. */
 #include "common/tool.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *program = "flowtap";
 static void (*taker)(bool advice, const char *text);
@@ -67,15 +69,28 @@ void complain(const char *format, ...)
 	va_end(list);
 }
 
+void complain_stdout(int error)
+{
+	if (error)
+		complain("cannot write to standard output: %s", strerror(-error));
+	else
+		complain("cannot write to standard output");
+	advise_write(error);
+}
+
 bool output_failed(void)
 {
 	static bool failed;
 
-	if (!failed && (fflush(stdout) || ferror(stdout))) {
-		complain("cannot write to standard output");
-		failed = true;
-	}
-	return failed;
+	if (failed)
+		return true;
+	/* Which error an earlier write had is not known, unless it comes again. */
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return false;
+	failed = true;
+	complain_stdout(-errno);
+	return true;
 }
 
 void advise(const char *format, ...)
@@ -91,6 +106,18 @@ void advise(const char *format, ...)
 	va_start(list, format);
 	print_line("  ", format, list);
 	va_end(list);
+}
+
+void advise_write(int error)
+{
+	if (error == -ENOSPC)
+		advise("free space on that disk, or write to another one");
+	else if (error == -EDQUOT)
+		advise("delete files of yours on that disk, or write to another one: your quota of it "
+		       "is used up");
+	else if (error == -EFBIG)
+		advise("raise the limit of the size of files (ulimit -f), or write to a file system "
+		       "that takes larger ones");
 }
 
 int usage_hint(const char *command)

@@ -87,6 +87,8 @@ static int not_made(const char *path, int error)
 	problem("write", path, error);
 	if (error == -ENOENT && access(directory, F_OK))
 		advise("there is no directory '%s': mkdir -p makes it", directory);
+	else if (error == -EISDIR)
+		advise("name a file in it");
 	else if (error == -ENOTDIR)
 		advise("not all of '%s' are directories: choose another name", directory);
 	else if (access(directory, W_OK))
@@ -346,7 +348,7 @@ int output_open_part(struct output *output, const char *path, bool force)
 	there = !stat(path, &stat_of);
 	if (there && !S_ISREG(stat_of.st_mode)) {
 		output->fd = open(path, O_WRONLY | O_CLOEXEC);
-		return output->fd < 0 ? problem("write", path, -errno) : 0;
+		return output->fd < 0 ? not_made(path, -errno) : 0;
 	}
 	if (there && stat_of.st_size && !force) {
 		complain("'%s' exists", path);
@@ -446,8 +448,10 @@ int output_commit(struct output *output)
 		error = -errno;
 	if (!error && output->part)
 		error = give_name(output);
-	if (error)
+	if (error) {
 		problem("write", output->path, error);
+		advise_write(error);
+	}
 	/* The work of hours is not thrown away for a name that somebody took meanwhile. */
 	if (error == -EEXIST)
 		advise("what was written is '%s'", output->part);

@@ -46,6 +46,8 @@ void message_program(const char *name);
 /* Messages go there instead, without the program's name; advice: as `advise`. NULL: to stderr. */
 void message_divert(void (*take)(bool advice, const char *text));
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* That standard output cannot be written to; error: -errno, 0 where it is not known. */
+void complain_stdout(int error);
 /*
  * Whether standard output is a full disk, or the like: complains, once. What is written to it comes
  * before.
@@ -53,6 +55,8 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool output_failed(void);
 /* A line that belongs to the one before it: what to do about it. */
 void advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What mends an error of writing: a full disk, a quota, a limit of sizes; of others nothing. */
+void advise_write(int error);
 /* Points at --help and returns STATUS_USAGE; for what getopt complained about. As in argv[0]. */
 int usage_hint(const char *command);
 /* Complains and does that. */

@@ -181,6 +181,7 @@ static int decode_problem(const struct decoding *decoding, int error)
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, decoding->options->output,
 			 strerror(-error));
+		advise_write(error);
 	}
 	return error;
 }

@@ -141,6 +141,7 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 		break;
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, output, strerror(-error));
+		advise_write(error);
 	}
 	return error;
 }

@@ -64,6 +64,7 @@ static int archive_problem(struct recorder *recorder, int error)
 		return error;
 	recorder->failed = true;
 	complain("cannot write '%s': %s", recorder->output.path, strerror(-error));
+	advise_write(error);
 	return error;
 }
 
