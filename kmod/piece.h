@@ -30,7 +30,7 @@ struct flowtap_piece {
 	struct flowtap_thread thread;
 	/** @continues: the trace unit was not disabled since the record before. */
 	bool continues;
-	/** @resting: off_ns of strobing. */
+	/** @resting: strobe_off_ns passes. */
 	bool resting;
 	/** @faulted: the piece before ended so. */
 	bool faulted;

@@ -19,9 +19,9 @@
 #define CPUS 256U
 
 /* The line of an instruction. */
-struct insn_place {
+struct insn_line {
 	uint64_t offset;
-	uint64_t line;		/* 0: none */
+	uint64_t number;	/* 0: none */
 	uint64_t address;
 };
 
@@ -34,8 +34,8 @@ struct text_check {
 	uint64_t offset;	/* of this line */
 	uint64_t line;
 	uint64_t gap;		/* the address of the one that it tells itself */
-	struct insn_place now[CPUS];	/* the last instruction of each CPU, ... */
-	struct insn_place before[CPUS];	/* ... and the one before it */
+	struct insn_line now[CPUS];	/* the last instruction of each CPU, ... */
+	struct insn_line before[CPUS];	/* ... and the one before it */
 	uint32_t cpu;		/* of this line */
 	uint64_t time[CPUS];
 	bool numbered;
@@ -91,8 +91,8 @@ static void check_instruction(struct text_check *text, const struct tarmac_head 
 {
 	if (!insn->debug) {
 		text->before[text->cpu] = text->now[text->cpu];
-		text->now[text->cpu] = (struct insn_place){
-			.offset = text->offset, .line = text->line, .address = insn->address,
+		text->now[text->cpu] = (struct insn_line){
+			.offset = text->offset, .number = text->line, .address = insn->address,
 		};
 	}
 	if (!text->tarmac) {
@@ -230,11 +230,11 @@ static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *r
  */
 static void report_elsewhere(struct text_check *text, uint64_t address)
 {
-	const struct insn_place *now = &text->now[text->cpu], *before = &text->before[text->cpu];
-	const struct insn_place *place = before->address == address ? now : before;
+	const struct insn_line *now = &text->now[text->cpu], *before = &text->before[text->cpu];
+	const struct insn_line *line = before->address == address ? now : before;
 	char reason[100];
 
-	if (!place->line || (now->address == address && place == before)) {
+	if (!line->number || (now->address == address && line == before)) {
 		snprintf(reason, sizeof(reason), "this does not follow on 0x%" PRIx64
 			 ", and no gap is told", address);
 		say(text, reason);
@@ -242,8 +242,8 @@ static void report_elsewhere(struct text_check *text, uint64_t address)
 	}
 	snprintf(reason, sizeof(reason),
 		 "0x%" PRIx64 " does not follow on 0x%" PRIx64 ", and no gap is told",
-		 place->address, address);
-	say_at(text, place->offset, place->line, reason);
+		 line->address, address);
+	say_at(text, line->offset, line->number, reason);
 }
 
 static int check_element(struct flowtap_sink *sink, const struct flowtap_element *element)

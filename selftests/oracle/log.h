@@ -12,7 +12,7 @@
  * where another process has mapped the same page.
  *
  * PREFIX.H has hart H: ORACLE_HART_MAGIC, then events: u8 kind and as many numbers as
- * truth_fields says, each LEB128. ORACLE_END is the last one of a whole file. All but RUN and END
+ * oracle_fields says, each LEB128. ORACLE_END is the last one of a whole file. All but RUN and END
  * begin with a stamp: how much greater it is than the hart's stamp before. Stamps are counted for
  * all harts together, so what happened on one hart can be put in order with what did on another.
  *

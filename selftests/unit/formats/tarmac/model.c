@@ -107,7 +107,7 @@ TEST(the_log_of_a_model_and_its_ete_trace_tell_the_same)
 	EXPECT_EQ(28008, text.read.instructions);
 	take_lines(&log, (char *)text.output.bytes, &log_gaps);
 	EXPECT_EQ(0, log_gaps);
-	/* That is what the decoder makes of the trace: unit/ete_corpus. */
+	/* That is what the decoder makes of the trace: unit/ete/corpus. */
 	expected = whole_file(DIRECTORY "/expected.txt");
 	take_lines(&trace, expected, &trace_gaps);
 	EXPECT_EQ(0, trace_gaps);
