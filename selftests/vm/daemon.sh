@@ -112,10 +112,18 @@ work_until() { # SEGMENTS
 }
 
 busy_until() { # TIMES PATTERN: works until it is logged
+	keep_busy has_logged "$1" "$2"
+}
+
+has_logged() { # TIMES PATTERN
+	[ "$(grep -cE -- "$2" /tmp/log)" -ge "$1" ]
+}
+
+keep_busy() { # COMMAND...: works until it succeeds
 	read -r now rest </proc/uptime
 	until=$((${now%.*} + 900))
 	while [ "${now%.*}" -lt $until ]; do
-		[ "$(grep -cE -- "$2" /tmp/log)" -ge "$1" ] && return
+		"$@" && return
 		read -r now rest </proc/uptime
 		head -c 300000 /usr/bin/flowtap | gzip >/dev/null
 		ls -lR /etc >/dev/null
@@ -155,11 +163,15 @@ logged() { # TIMES PATTERN: in the log, or soon
 
 state_is() { # STATE
 	for _ in $(seq 600); do
-		flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr
-		grep -q "\"state\": \"$1\"" /tmp/stdout && return
+		has_state "$1" && return
 		sleep 0.1
 	done
 	return 1
+}
+
+has_state() { # STATE: at this moment
+	flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr
+	grep -q "\"state\": \"$1\"" /tmp/stdout
 }
 
 # What was recorded is in segments, and counted: /tmp/metrics, and /tmp/log has a line for each segment.
