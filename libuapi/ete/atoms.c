@@ -317,7 +317,8 @@ static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 
 	if (status)
 		return status;
-	if (taken && !block->direct)
+	/* It was taken, whatever the atom says: is_untold_jump. */
+	if (!block->direct && (taken || flowtap_ete_cannot_fall_through(ete, block)))
 		return indirect(ete, block, initial, follow);
 	if (block->link && initial)
 		ete_push_return(&ete->returns, block);

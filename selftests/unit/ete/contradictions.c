@@ -172,7 +172,7 @@ TEST_F(contradiction, an_it_block_that_ended_before_makes_none_conditional)
 	/* it eq, moveq, movs, bx lr, b . */
 	T32(0x1040, 0xbf08, 0x2000, 0x2000, 0x4770, 0xe7fe);
 	DECODE(START_T32(0x1044), N, LONG_T32(0x1048), E);
-	EXPECT_FLOW(LINES_T32 "range 1044 1048 2 T32 N\nrange 1048 104a 1 T32 E\n");
+	EXPECT_FLOW(LINES_T32 "range 1044 1048 2 T32 E\nrange 1048 104a 1 T32 E\n");
 	EXPECT_EQ(0, self->part.ete->counts.gaps[FLOWTAP_GAP_IMPOSSIBLE]);
 	DECODE(START_T32(0x1044), N);
 	EXPECT_EQ(1, self->part.ete->counts.gaps[FLOWTAP_GAP_IMPOSSIBLE]);

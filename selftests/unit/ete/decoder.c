@@ -188,16 +188,34 @@ TEST_F(ete, a_mispredicted_branch_takes_its_target_address_with_it)
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\nrange 1004 1008 1 A64 E\n");
 }
 
-/* Where the first block went. */
+/* Where the first block went, and whether its branch was taken. */
 static uint64_t first_target;
+static bool first_taken;
 
 static int keep_target(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		       uint64_t target)
 {
-	(void)sink, (void)taken;
-	if (block->address == BASE)
+	(void)sink;
+	if (block->address == BASE) {
 		first_target = target;
+		first_taken = taken;
+	}
 	return 0;
+}
+
+/* Erratum 2019409: N, and the address of the instruction after it. */
+TEST_F(ete, a_branch_that_has_no_condition_was_taken_though_it_is_n)
+{
+	static const uint8_t bytes[] = { START, N, 0x95, 0x01, E };
+	struct flowtap_sink sink = { keep_target, ignore };
+
+	self->words[0] = BR;
+	self->words[1] = B(0);
+	ASSERT_EQ(0, begin(self, &sink));
+	EXPECT_EQ(0, flowtap_ete_decode(self->ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(0, flowtap_ete_finish(self->ete));
+	EXPECT_TRUE(first_taken);
+	EXPECT_EQ(BASE + 4, first_target);
 }
 
 /* The last one holds, whatever a Cycle Count between them claims to commit. */
