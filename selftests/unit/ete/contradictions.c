@@ -325,21 +325,31 @@ TEST_F(contradiction, nor_in_the_next_session)
 
 /* --- What the return stack has. --- */
 
+/* A call of 0x1040, which calls 0x1100, which returns; a handler at 0x1080. */
+static void put_calls(struct part *part)
+{
+	const struct { uint32_t address, opcode; } calls[] = {
+		{ 0x1000, BL(0x40) }, { 0x1004, B(0) }, { 0x1040, BL(0xc0) }, { 0x1044, RET },
+		{ 0x1080, ERET }, { 0x1100, RET },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		part->words[(calls[i].address - CODE) / 4] = calls[i].opcode;
+}
+
+/* An exception came where the inner call returned to. */
+#define RETURNED LINES "range 1000 1004 1 A64 E\nrange 1040 1044 1 A64 E\n"			\
+	"range 1100 1104 1 A64 E\nexception 14 1044\nrange 1080 1084 1 A64 E\neret\n"	\
+	"range 1044 1048 1 A64 E\nrange 1004 1008 1 A64 E\n"
+
 /* Erratum 1185472: E 0b10, though the trace unit has found the address on its return stack. */
 TEST_F(contradiction, an_exception_that_tells_the_top_of_the_return_stack_takes_it_off)
 {
 	self->config.configr = RETURN_STACK;
 	BEGIN();
-	WORD(0x1000) = BL(0x40);
-	WORD(0x1004) = B(0);
-	WORD(0x1040) = BL(0xc0);
-	WORD(0x1044) = RET;
-	WORD(0x1080) = ERET;
-	WORD(0x1100) = RET;
+	put_calls(&self->part);
 	DECODE(START, E, E, E, 0x06, 0x5c, SHORT(0x1044), SHORT(0x1080), E, SHORT(0x1044), E, E);
-	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1040 1044 1 A64 E\n"
-		    "range 1100 1104 1 A64 E\nexception 14 1044\nrange 1080 1084 1 A64 E\neret\n"
-		    "range 1044 1048 1 A64 E\nrange 1004 1008 1 A64 E\n");
+	EXPECT_FLOW(RETURNED);
 }
 
 /* A recording was cut after the return: what came then ends the same branch. */
@@ -347,18 +357,11 @@ TEST_F(contradiction, it_takes_it_off_after_a_flush_as_well)
 {
 	self->config.configr = RETURN_STACK;
 	BEGIN();
-	WORD(0x1000) = BL(0x40);
-	WORD(0x1004) = B(0);
-	WORD(0x1040) = BL(0xc0);
-	WORD(0x1044) = RET;
-	WORD(0x1080) = ERET;
-	WORD(0x1100) = RET;
+	put_calls(&self->part);
 	ADD(START, E, E, E);
 	EXPECT_EQ(0, flowtap_ete_flush(self->part.ete));
 	DECODE(0x06, 0x5c, SHORT(0x1044), SHORT(0x1080), E, SHORT(0x1044), E, E);
-	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1040 1044 1 A64 E\n"
-		    "range 1100 1104 1 A64 E\nexception 14 1044\nrange 1080 1084 1 A64 E\neret\n"
-		    "range 1044 1048 1 A64 E\nrange 1004 1008 1 A64 E\n");
+	EXPECT_FLOW(RETURNED);
 }
 
 /* No trace unit takes the address of an exception return from its stack. */
