@@ -183,6 +183,19 @@ void trace_unit_synchronize(struct trace_unit *unit)
 	}
 }
 
+/*
+ * The unit is idle, and software knows: whoever did not look is told each time, not only where the
+ * adversary makes the unit slow. The OS lock disables it, too, and is there to write registers.
+ */
+static bool may_write(const struct trace_unit *unit)
+{
+	const struct trace_unit_state *st = unit->state;
+
+	if (st->enabled || st->idle_polls)
+		return false;
+	return unit->pe->oslock || (!st->written[TRCPRGCTLR] && st->idle_seen);
+}
+
 bool trace_unit_write(struct trace_unit *unit, uint32_t reg, uint64_t value)
 {
 	struct trace_unit_state *st = unit->state;
@@ -198,8 +211,7 @@ bool trace_unit_write(struct trace_unit *unit, uint32_t reg, uint64_t value)
 	}
 	if (slot == TRCPRGCTLR)
 		written_enable(unit, value);
-	else if (slot < TRC_SLOTS && ((st->written[TRCPRGCTLR] && !unit->pe->oslock) ||
-				      st->enabled || st->idle_polls))
+	else if (slot < TRC_SLOTS && !may_write(unit))
 		violate(unit->pe, VIOLATION_UNIT_WRITTEN, "offset 0x%x", slot << 2);
 	if (!st->written[TRCPRGCTLR] || unit->pe->oslock)
 		st->state_written |= state_of(slot);
