@@ -6,7 +6,7 @@ UNIT_RIG := unit_rig adversary \
 	$(patsubst selftests/model/%.c,%,$(wildcard selftests/model/trace_unit*.c))
 UNIT_ETE := encoder encoder_packets encoder_address encoder_atoms encoder_speculation oracle
 UNIT_TESTS := test_unit test_unit_registers test_unit_filters test_unit_resources test_unit_state \
-	test_unit_status
+	test_unit_options test_unit_status
 
 $(UNIT_TESTS:%=$(B)/asan/model/%): $(B)/asan/model/%: $(B)/asan/selftests/model/%.o \
 		$(UNIT_RIG:%=$(B)/asan/selftests/model/%.o) \
