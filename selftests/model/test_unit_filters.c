@@ -90,6 +90,61 @@ TEST(an_excluded_range_leaves_out_blocks_that_are_all_of_it)
 	rig_free(&rig);
 }
 
+TEST(what_is_included_and_excluded_is_not_traced)
+{
+	struct rig rig;
+
+	start(&rig, 1, false);
+	rig_write(&rig, VIIECTLR, 1 | 1 << 17);
+	rig_comparator(&rig, 0, 0x400000, 0);
+	rig_comparator(&rig, 1, 0x40002f, 0);
+	rig_comparator(&rig, 2, 0x400010, 0);
+	rig_comparator(&rig, 3, 0x40001f, 0);
+	rig_enable(&rig);
+	rig_walk(&rig, 0x400040);
+	EXPECT_TEXT("Trace On\n" AT "400000 IS0" EL1 "Atom format 1 N\n"
+		    "Trace On\n" AT "400020 IS0" EL1 "Atom format 1 N\n", rig_packets(&rig));
+	rig_free(&rig);
+}
+
+/* TRCVICTLR excludes the exception level, whatever comparators say. */
+TEST(an_included_range_is_traced_at_levels_that_are_not_excluded)
+{
+	for (unsigned int excluded = 0; excluded < 2; excluded++) {
+		struct rig rig;
+
+		start(&rig, 1, false);
+		rig_write(&rig, VICTLR, 0x201 | 1 << (20 + excluded));
+		rig_write(&rig, VIIECTLR, 1);
+		rig_comparator(&rig, 0, 0, 0);
+		rig_comparator(&rig, 1, UINT64_MAX, 0);
+		rig_enable(&rig);
+		rig_walk(&rig, 0x400010);
+		EXPECT_TEXT(excluded ? "" : "Trace On\n" AT "400000 IS0" EL1 "Atom format 1 N\n",
+			    rig_packets(&rig));
+		rig_free(&rig);
+	}
+}
+
+/* With one pair there are no resource selectors, and TRCVICTLR has no event. */
+TEST(ranges_filter_without_resource_selectors)
+{
+	struct trace_unit_options options = trace_unit_defaults;
+	struct rig rig;
+
+	options.resource_pairs = 1;
+	rig_init(&rig, &options, false, 0, 1);
+	rig_program(&rig, 1);
+	rig_write(&rig, VICTLR, 0x200);
+	rig_write(&rig, VIIECTLR, 1);
+	rig_comparator(&rig, 0, 0x400010, 0);
+	rig_comparator(&rig, 1, 0x40001f, 0);
+	rig_enable(&rig);
+	rig_walk(&rig, 0x400040);
+	EXPECT_TEXT("Trace On\n" AT "400010 IS0" EL1 "Atom format 1 N\n", rig_packets(&rig));
+	rig_free(&rig);
+}
+
 TEST(start_and_stop_points_are_part_of_what_is_traced)
 {
 	struct rig rig;
@@ -173,6 +228,68 @@ TEST(comparators_look_at_the_exception_level_and_the_context)
 	}
 }
 
+/* As above: a single comparator has attributes of its own. */
+TEST(start_points_look_at_the_exception_level_and_the_context)
+{
+	static const struct {
+		uint64_t attributes;
+		bool matches;
+	} tries[] = {
+		{ 0, true }, { 1 << 12, true }, { 1 << 13, false }, { 1 << 2, true },
+		{ 1 << 2 | 1 << 4, false }, { 1 << 3, true }, { 1 << 3 | 1 << 4, false },
+	};
+	struct trace_unit_options options = trace_unit_defaults;
+
+	options.context_comparators = 2;
+	options.vmid_comparators = 2;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct rig rig;
+		char *got;
+
+		rig_init(&rig, &options, true, 0, 1);
+		rig_program(&rig, 1);
+		rig_write(&rig, VICTLR, 1);	/* stopped */
+		rig_write(&rig, VISSCTLR, 1 << 2);
+		rig_comparator(&rig, 2, 0x400010, tries[i].attributes);
+		rig_write(&rig, CIDCVR, 0x1234);
+		rig_write(&rig, CIDCVR + 8, 0x9999);
+		rig_write(&rig, VMIDCVR, 0x55);
+		rig_write(&rig, VMIDCVR + 8, 0x66);
+		trace_unit_context(&rig.pe.unit, 0x1234, 0x55);
+		rig_enable(&rig);
+		rig_walk(&rig, 0x400020);
+		got = rig_packets(&rig);
+		EXPECT_EQ(tries[i].matches, got[0] != '\0') TH_LOG("%zu", i);
+		free(got);
+		rig_free(&rig);
+	}
+}
+
+static bool matches(unsigned int n, bool vmid, uint32_t value, uint32_t mask, uint32_t id)
+{
+	struct trace_unit_options options = trace_unit_defaults;
+	struct rig rig;
+	bool matches;
+	char *got;
+
+	options.context_comparators = 8;
+	options.vmid_comparators = 8;
+	rig_init(&rig, &options, true, 0, 1);
+	rig_program(&rig, 1);
+	rig_write(&rig, VICTLR, 0x202);
+	rig_write(&rig, RSCTLR + 8, (vmid ? 7 : 6) << 16 | 1U << n);
+	rig_write(&rig, (vmid ? VMIDCVR : CIDCVR) + 8 * n, value);
+	rig_write(&rig, (vmid ? VMIDCCTLR : CIDCCTLR) + n / 4 * 4, (uint64_t)mask << 8 * (n % 4));
+	trace_unit_context(&rig.pe.unit, vmid ? ~id : id, vmid ? id : ~id);
+	rig_enable(&rig);
+	rig_walk(&rig, 0x400010);
+	got = rig_packets(&rig);
+	matches = got[0];
+	free(got);
+	rig_free(&rig);
+	return matches;
+}
+
 TEST(context_comparators_leave_out_bytes)
 {
 	static const struct {
@@ -186,23 +303,14 @@ TEST(context_comparators_leave_out_bytes)
 		{ 0xffffffff, 0, 0xffffffff, true },
 	};
 
-	/* ViewInst by a selector: the context ID comparator alone. */
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-		struct rig rig;
-		char *got;
+	/* ViewInst by a selector: one comparator of Context IDs, or of virtual ones, alone. */
+	for (size_t i = 0; i < 8 * sizeof(tries) / sizeof(tries[0]); i++) {
+		const unsigned int t = i / 8, n = (unsigned int[]){ 0, 3, 4, 7 }[i % 4];
+		const bool vmid = i / 4 % 2;
 
-		start(&rig, 1, false);
-		rig_write(&rig, VICTLR, 0x202);
-		rig_write(&rig, RSCTLR + 8, 6 << 16 | 1);
-		rig_write(&rig, CIDCVR, tries[i].value);
-		rig_write(&rig, CIDCCTLR, tries[i].mask);
-		trace_unit_context(&rig.pe.unit, tries[i].contextid, 0);
-		rig_enable(&rig);
-		rig_walk(&rig, 0x400010);
-		got = rig_packets(&rig);
-		EXPECT_EQ(tries[i].matches, got[0] != '\0') TH_LOG("%zu", i);
-		free(got);
-		rig_free(&rig);
+		EXPECT_EQ(tries[t].matches, matches(n, vmid, tries[t].value, tries[t].mask,
+						    tries[t].contextid))
+			TH_LOG("%u: comparator %u%s", t, n, vmid ? ", virtual" : "");
 	}
 }
 
@@ -221,6 +329,30 @@ TEST(system_errors_are_traced_always_with_trcerr)
 			    rig_packets(&rig));
 		rig_free(&rig);
 	}
+}
+
+/* Not where trace is prohibited; and it is not the begin of what is traced afterwards. */
+TEST(a_system_error_alone_is_traced_where_it_may_be)
+{
+	struct rig rig;
+
+	start(&rig, 1, false);
+	rig_write(&rig, VICTLR, 0x201 | 1 << 11);
+	rig_write(&rig, VIIECTLR, 1);
+	rig_comparator(&rig, 0, 0x600000, 0);
+	rig_comparator(&rig, 1, 0x600fff, 0);
+	rig_enable(&rig);
+	rig_branch(&rig, 3, false, 0);
+	rig_exception(&rig, PE_SERROR, 0, 0x500000, 1);
+	rig_branch(&rig, 3, true, 0x600000);
+	rig_branch(&rig, 3, false, 0);
+	EXPECT_TEXT("Trace On\nException type 4 E 2 40000c IS0" EL1
+		    "Trace On\n" AT "600000 IS0" EL1 "Atom format 1 N\n", rig_packets(&rig));
+	rig_trfcr(&rig, 1, 0);
+	rig_isb(&rig);
+	rig_exception(&rig, PE_SERROR, 0, 0x500000, 1);
+	EXPECT_TEXT("", rig_packets(&rig));
+	rig_free(&rig);
 }
 
 TEST_HARNESS_MAIN
