@@ -16,9 +16,9 @@
 
 /* Offsets of registers that are set below. */
 enum {
-	EVENTCTL0R = 0x020, EVENTCTL1R = 0x024, TSCTLR = 0x030, VICTLR = 0x080, SEQEVR = 0x100,
-	SEQRSTEVR = 0x118, SEQSTR = 0x11c, EXTINSELR = 0x120, CNTRLDVR = 0x140, CNTCTLR = 0x150,
-	CNTVR = 0x160, RSCTLR = 0x200, SSCCR = 0x280, SSCSR = 0x2a0,
+	EVENTCTL0R = 0x020, EVENTCTL1R = 0x024, RSR = 0x028, TSCTLR = 0x030, VICTLR = 0x080,
+	SEQEVR = 0x100, SEQRSTEVR = 0x118, SEQSTR = 0x11c, EXTINSELR = 0x120, CNTRLDVR = 0x140,
+	CNTCTLR = 0x150, CNTVR = 0x160, RSCTLR = 0x200, SSCCR = 0x280, SSCSR = 0x2a0,
 };
 
 static void start(struct rig *rig, uint64_t configr, bool el2)
@@ -162,6 +162,28 @@ TEST(a_counter_reloads_itself_or_where_it_is_told)
 	rig_disable(&rig);
 	EXPECT_EQ(0xfffe, rig_get(&rig, CNTVR));
 	rig_free(&rig);
+}
+
+/* One that reloads itself is at zero for the instruction that reloads it, else for all. */
+TEST(a_counter_at_zero_is_a_resource)
+{
+	for (unsigned int self = 0; self < 2; self++) {
+		struct rig rig;
+
+		with_inputs(&rig);
+		rig_write(&rig, RSCTLR + 8, 1);
+		rig_write(&rig, RSCTLR + 12, 2 << 16 | 1);
+		rig_write(&rig, EVENTCTL0R, 3);
+		counter(&rig, 2 | self << 16, 0, 5);	/* counts where input 0 is */
+		rig_enable(&rig);
+		pulse(&rig, false, false);
+		pulse(&rig, false, false);
+		pulse(&rig, true, false);
+		pulse(&rig, false, false);
+		pulse(&rig, false, false);
+		EXPECT_EQ(self ? 1 : 5, events(&rig));
+		rig_free(&rig);
+	}
 }
 
 TEST(counters_are_chained)
@@ -310,6 +332,25 @@ TEST(event_0_is_a_trigger_and_events_come_without_instructions)
 	rig_free(&rig);
 }
 
+/* The trace buffer counts from the trigger on: all that was generated before is there by then. */
+TEST(what_was_generated_comes_before_the_trigger)
+{
+	struct rig rig;
+
+	with_inputs(&rig);
+	rig_write(&rig, RSCTLR + 8, 1);
+	rig_write(&rig, EVENTCTL0R, 2);
+	rig_write(&rig, EVENTCTL1R, 1 << 11);
+	rig_enable(&rig);
+	rig_indirect(&rig, 1, 0x123456789000);
+	rig_indirect(&rig, 1, 0x876543210000);
+	pulse(&rig, true, false);
+	EXPECT_EQ(1, rig.triggers);
+	/* Alignment Sync, Trace Info, Trace On, and an address. */
+	EXPECT_LT(20, rig.triggered);
+	rig_free(&rig);
+}
+
 TEST(pmu_events_are_external_inputs)
 {
 	static const struct {
@@ -373,6 +414,54 @@ TEST(resources_are_paused_where_tracing_is_prohibited)
 	rig_branch(&rig, 10, false, 0);
 	rig_disable(&rig);
 	EXPECT_EQ(90, rig_get(&rig, CNTVR));
+	rig_free(&rig);
+}
+
+/* TRCRSR: an event that no packet has told, an input that no instruction has seen, and tracing. */
+TEST(what_is_under_way_is_saved_and_restored)
+{
+	struct rig rig;
+
+	with_inputs(&rig);
+	rig_write(&rig, RSCTLR + 8, 1);
+	rig_write(&rig, EVENTCTL0R, 2);
+	rig_enable(&rig);
+	rig_branch(&rig, 1, false, 0);
+	EXPECT_EQ(0, events(&rig));
+	trace_unit_external(&rig.pe.unit, 0x4000);
+	rig_run(&rig, 1);
+	trace_unit_external(&rig.pe.unit, 0x4001);
+	rig_disable(&rig);
+	EXPECT_EQ(0, events(&rig));
+	EXPECT_EQ(1 << 12 | 1 << 8 | 2, rig_get(&rig, RSR));
+	rig_get(&rig, 0x00c);
+	/* The event is told at the first occasion. */
+	rig_program(&rig, 1);
+	rig_write(&rig, EVENTCTL1R, 1);
+	rig_write(&rig, RSR, 1 << 8);
+	rig_enable(&rig);
+	rig_branch(&rig, 1, false, 0);
+	rig_branch(&rig, 1, false, 0);
+	EXPECT_EQ(1, events(&rig));
+	rig_disable(&rig);
+	rig_get(&rig, 0x00c);
+	/* The first instruction sees the input. */
+	rig_program(&rig, 1);
+	rig_write(&rig, RSCTLR + 8, 2);
+	rig_write(&rig, EVENTCTL0R, 2);
+	rig_write(&rig, EVENTCTL1R, 1);
+	rig_write(&rig, RSR, 2);
+	rig_enable(&rig);
+	rig_branch(&rig, 1, false, 0);
+	rig_branch(&rig, 1, false, 0);
+	EXPECT_EQ(1, events(&rig));
+	/* Nothing is traced here, nor under way. */
+	rig_trfcr(&rig, 0, 0);
+	rig_isb(&rig);
+	rig_disable(&rig);
+	EXPECT_EQ(0, rig_get(&rig, RSR));
+	for (unsigned int i = 0; i < VIOLATIONS; i++)
+		EXPECT_EQ(0, rig_violations(&rig, i));
 	rig_free(&rig);
 }
 

@@ -32,7 +32,10 @@ void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t 
 
 void trace_buffer_trigger(struct trace_buffer *buffer)
 {
-	rig_of(buffer->pe)->triggers++;
+	struct rig *rig = rig_of(buffer->pe);
+
+	rig->triggers++;
+	rig->triggered = rig->nbytes;
 }
 
 bool trace_buffer_prohibits(const struct trace_buffer *buffer, unsigned int el)

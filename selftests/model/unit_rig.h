@@ -20,6 +20,7 @@ struct rig {
 	size_t nbytes;
 	size_t read;			/* ... and rig_packets has said */
 	unsigned int triggers;
+	size_t triggered;		/* nbytes at the last of them */
 	uint8_t prohibited;		/* exception levels, by the trace buffer's owner */
 	char *log;			/* lines: "block ADDRESS N", "NAME FIELDS" */
 	size_t nlog;
