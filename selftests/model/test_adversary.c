@@ -101,6 +101,68 @@ TEST(words)
 	EXPECT_EQ(what, 0);
 }
 
+/* Faults of both stages, with each code that a write can have there, and no other; each is told. */
+TEST(faults_are_of_all_kinds)
+{
+	/* By the stage, and the code without its level: the levels, as bits. */
+	uint8_t seen[2][4] = { 0 };
+
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
+		struct adversary_options options = {
+			.seed = seed, .what = ADVERSARY(FAULT), .rate = 2,
+		};
+		struct fake *fake = fake_new(NULL, &options, NULL);
+		uint64_t status;
+
+		fake_paging(fake);
+		fake_map(fake, FAKE_BUFFER, PAGES);
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		for (unsigned int i = 0; i < 64 && !fake->level; i++)
+			feed(fake, 64);
+		isb(fake);
+		status = mrs(fake, SYSREG_TRBSR_EL1);
+		ASSERT_EQ(status & ~(SR_EC | 15), SR_S | SR_IRQ);
+		ASSERT_EQ(status >> 27, 0x24 >> 1);
+		seen[status >> 26 & 1][status >> 2 & 3] |= 1 << (status & 3);
+		fake_free(fake);
+	}
+	for (unsigned int stage = 0; stage < 2; stage++) {
+		EXPECT_EQ(seen[stage][0], 0xf);	/* address size */
+		EXPECT_EQ(seen[stage][1], 0xf);	/* translation */
+		EXPECT_EQ(seen[stage][2], 0xe);	/* access flag: none at level 0 */
+		EXPECT_EQ(seen[stage][3], 0xe);	/* permission */
+	}
+}
+
+/* Linux' driver uses a null pointer where it comes without a session. */
+TEST(no_interrupt_is_spurious_with_the_buffer_disabled)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct fake *fake = adversary(seed, ADVERSARY(SPURIOUS), 0);
+
+		for (unsigned int i = 0; i < 300; i++)
+			pe_tick(&fake->pe);
+		EXPECT_EQ(fake->raised, 0);
+		fake_free(fake);
+	}
+}
+
+/* Writes complete in the end, with no barrier. */
+TEST(what_is_withheld_comes_to_memory_without_a_barrier)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct fake *fake = adversary(seed, ADVERSARY(WITHHOLD), 0);
+
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		feed(fake, 5000);
+		for (unsigned int i = 0; i < 100; i++)
+			pe_tick(&fake->pe);
+		EXPECT_EQ(fake->pe.buffer.npending, 0);
+		EXPECT_EQ(memcmp(fake_at(fake, FAKE_BUFFER), fake->stream, 64), 0);
+		fake_free(fake);
+	}
+}
+
 /* --- What each part of the adversary shows to software that leaves something out --- */
 
 static bool enabled_late(struct fake *fake, bool right)

@@ -404,7 +404,137 @@ TEST(identity)
 	fake->pe.mdcr_el2 = 3 << 24;
 	EXPECT_EQ(mrs(fake, SYSREG_TRBIDR_EL1), 0x12b);
 	EXPECT_TRUE(pe_read(&fake->pe, SYSREG_TRBPTR_EL1, 0, &value));
+	/* 0b10: it is EL1's, and EL2 has its accesses trapped. */
+	fake->pe.mdcr_el2 = 2 << 24;
+	EXPECT_EQ(mrs(fake, SYSREG_TRBIDR_EL1), 0x12b);
+	EXPECT_FALSE(pe_read(&fake->pe, SYSREG_TRBPTR_EL1, 0, &value));
+	EXPECT_FALSE(pe_write(&fake->pe, SYSREG_TRBPTR_EL1, 0, 0));
+	/* VPIDR_EL2 is what EL2 made of it. */
+	value = 0x1235;
+	EXPECT_TRUE(pe_read(&fake->pe, SYSREG_MIDR_EL1, 0, &value));
+	EXPECT_EQ(value, 0x1235);
 	fake_free(fake);
+}
+
+/* A higher exception level keeps the buffer to itself: TRBIDR_EL1 can be read, and nothing else. */
+TEST(not_programmable)
+{
+	struct trace_buffer_options options = trace_buffer_defaults;
+	struct fake *fake;
+	uint64_t value;
+
+	options.programmable = false;
+	fake = fake_new(&options, NULL, NULL);
+	EXPECT_EQ(mrs(fake, SYSREG_TRBIDR_EL1), 0x16);
+	EXPECT_FALSE(pe_read(&fake->pe, SYSREG_TRBLIMITR_EL1, 0, &value));
+	EXPECT_FALSE(pe_write(&fake->pe, SYSREG_TRBLIMITR_EL1, 0, 1));
+	EXPECT_FALSE(trace_buffer_enabled(&fake->pe.buffer));
+	fake_free(fake);
+}
+
+/* An address where no memory is. TRBIDR_EL1.EA says whether anybody is told. */
+TEST(external_abort)
+{
+	for (unsigned int ignored = 0; ignored < 2; ignored++) {
+		struct trace_buffer_options options = trace_buffer_defaults;
+		const uint64_t nowhere = 1ULL << 40;
+		struct fake *fake;
+
+		options.external_abort = ignored;
+		fake = fake_new(&options, NULL, NULL);
+		buffer_on(fake, nowhere, nowhere, (nowhere + SIZE) | NOTHING | FILL);
+		feed(fake, 128);
+		feed(fake, 64);
+		dsb(fake);
+		isb(fake);
+		EXPECT_EQ(mrs(fake, SYSREG_TRBSR_EL1), ignored ? 0 : SR_EA | SR_S | SR_IRQ);
+		EXPECT_EQ(fake->level, !ignored);
+		/* Where it is told, nothing more is written. */
+		EXPECT_EQ(mrs(fake, SYSREG_TRBPTR_EL1), nowhere + (ignored ? 192 : 128));
+		EXPECT_EQ(fake->pe.buffer.stored, 0);
+		EXPECT_EQ(fake->losses[LOG_LOSS_FAULT], 192);
+		EXPECT_TRUE(fake_consistent(fake));
+		fake_free(fake);
+	}
+}
+
+/* TRBPTR_EL1[M-1:0] reads as written, and is 0 for the hardware. */
+TEST(pointer_not_aligned)
+{
+	struct fake *fake = machine(6);
+
+	fake->pe.adversary.violations[VIOLATION_PTR_MISALIGNED] = 3;
+	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER + 64 + 9, LIMIT | NOTHING | FILL);
+	EXPECT_EQ(mrs(fake, SYSREG_TRBPTR_EL1), FAKE_BUFFER + 64 + 9);
+	feed(fake, 64);
+	isb(fake);
+	EXPECT_EQ(memcmp(fake_at(fake, FAKE_BUFFER + 64), fake->stream, 64), 0);
+	EXPECT_EQ(mrs(fake, SYSREG_TRBPTR_EL1), FAKE_BUFFER + 128);
+	fake_free(fake);
+}
+
+/* "The PE might ignore a direct write" of some registers with E 1: it does, and it does not. */
+TEST(writes_while_enabled_may_be_ignored)
+{
+	static const uint32_t registers[] = { SYSREG_TRBPTR_EL1, SYSREG_TRBBASER_EL1,
+					      SYSREG_TRBTRG_EL1 };
+	struct fake *fake = machine(6);
+	unsigned int taken[3] = { 0 };
+
+	for (unsigned int i = 0; i < VIOLATIONS; i++)
+		fake->pe.adversary.violations[i] = 3;
+	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT | NOTHING | FILL);
+	for (uint64_t i = 1; i <= 100; i++)
+		for (unsigned int r = 0; r < 3; r++) {
+			msr(fake, registers[r], FAKE_BUFFER + 4096 * i);
+			taken[r] += mrs(fake, registers[r]) ==
+				    ((FAKE_BUFFER + 4096 * i) & (r == 2 ? UINT32_MAX : ~0ULL));
+		}
+	for (unsigned int r = 0; r < 3; r++) {
+		EXPECT_GT(taken[r], 10) TH_LOG("register %u", r);
+		EXPECT_LT(taken[r], 90) TH_LOG("register %u", r);
+	}
+	fake_free(fake);
+}
+
+/* A buffer that collects nothing detects no trigger. */
+TEST(trigger_while_nothing_is_collected)
+{
+	struct fake *fake = machine(6);
+
+	trace_buffer_trigger(&fake->pe.buffer);
+	EXPECT_EQ(mrs(fake, SYSREG_TRBSR_EL1), 0);
+	msr(fake, SYSREG_TRBTRG_EL1, 0);
+	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT | IRQ | FILL);
+	feed(fake, SIZE);
+	trace_buffer_trigger(&fake->pe.buffer);
+	isb(fake);
+	EXPECT_EQ(mrs(fake, SYSREG_TRBSR_EL1), SR_WRAP | SR_S | SR_IRQ | 1);
+	trace_buffer_update(&fake->pe.buffer, false);
+	EXPECT_EQ(fake->triggers, 0);
+	fake_free(fake);
+}
+
+/* Bytes that are on their way when the trigger comes were sent before it: they do not count. */
+TEST(trigger_counts_what_comes_after_it)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct adversary_options adversary = { .seed = seed, .what = ADVERSARY(WITHHOLD) };
+		struct fake *fake = fake_new(NULL, &adversary, NULL);
+
+		fake_paging(fake);
+		fake_map(fake, FAKE_BUFFER, PAGES);
+		msr(fake, SYSREG_TRBTRG_EL1, 4096);
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT | IRQ | FILL);
+		feed(fake, 1280);
+		EXPECT_NE(fake->pe.buffer.nheld, 0);
+		trace_buffer_trigger(&fake->pe.buffer);
+		feed(fake, 640);
+		tsb(fake);
+		isb(fake);
+		EXPECT_EQ(mrs(fake, SYSREG_TRBTRG_EL1), 4096 - 640);
+		fake_free(fake);
+	}
 }
 
 TEST_HARNESS_MAIN

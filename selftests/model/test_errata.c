@@ -146,6 +146,22 @@ TEST_F_TIMEOUT(slow, errata_and_workarounds, 1500)
 	}
 }
 
+/* TSB CSYNC where trace is allowed flushes on those CPUs, too. */
+TEST(flush_fails_where_trace_is_prohibited)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct fake *fake = adversary(seed, 0, ERRATUM_TSB_FLUSH_FAILS);
+
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		unit_on(fake);
+		work(fake, 128);
+		tsb(fake);
+		EXPECT_EQ(fake->pe.buffer.stored, 128);
+		EXPECT_EQ(fake->pe.buffer.errata_counts[2], 0);
+		fake_free(fake);
+	}
+}
+
 /* The report has what showed, and nothing else. */
 TEST(what_shows_is_counted)
 {
