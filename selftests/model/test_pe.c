@@ -174,6 +174,115 @@ TEST(physical_addresses_disabled)
 	}
 }
 
+/* SYKCND: which registers the owner's translation hangs on. */
+TEST(changes_of_the_owning_regime)
+{
+	/* Who owns the buffer: EL1 in the upper or the lower half; EL2, without E2H, and with it. */
+	enum { HIGH, LOW, EL2, HOST, OWNERS };
+	static const struct {
+		enum machine_register which;
+		uint32_t reg;
+		uint64_t bits;
+		uint8_t matters;	/* for these owners */
+	} tries[] = {
+		{ MACHINE_SCTLR_EL1, SYSREG_SCTLR_EL1, 1 << 0, 1 << HIGH | 1 << LOW },
+		{ MACHINE_SCTLR_EL1, SYSREG_SCTLR_EL1, 1 << 25, 1 << HIGH | 1 << LOW },
+		{ MACHINE_SCTLR_EL1, SYSREG_SCTLR_EL1, 1 << 2, 0 },
+		{ MACHINE_SCTLR_EL2, SYSREG_SCTLR_EL2, 1 << 0, 1 << EL2 | 1 << HOST },
+		{ MACHINE_TCR_EL1, SYSREG_TCR_EL1, 1 << 7, 1 << HIGH | 1 << LOW },
+		{ MACHINE_TCR_EL2, SYSREG_TCR_EL2, 1 << 7, 1 << EL2 | 1 << HOST },
+		{ MACHINE_TTBR0_EL1, SYSREG_TTBR0_EL1, 4096, 1 << LOW },
+		{ MACHINE_TTBR1_EL1, SYSREG_TTBR1_EL1, 4096, 1 << HIGH },
+		{ MACHINE_TTBR0_EL2, SYSREG_TTBR0_EL2, 4096, 1 << EL2 },
+		{ MACHINE_TTBR1_EL2, SYSREG_TTBR1_EL2, 4096, 1 << HOST },
+		/* An ASID, and what two PEs have in common. */
+		{ MACHINE_TTBR0_EL1, SYSREG_TTBR0_EL1, 5ULL << 48 | 1, 0 },
+		{ MACHINE_HCR_EL2, SYSREG_HCR_EL2, 1 << 0, 1 << HIGH | 1 << LOW },	/* VM */
+		{ MACHINE_HCR_EL2, SYSREG_HCR_EL2, 1 << 27, 1 << HIGH | 1 << LOW },	/* TGE */
+		{ MACHINE_HCR_EL2, SYSREG_HCR_EL2, 1ULL << 34, (1 << OWNERS) - 1 },	/* E2H */
+		{ MACHINE_HCR_EL2, SYSREG_HCR_EL2, 1 << 13, 0 },			/* TWI */
+		/* There is no second stage. */
+		{ MACHINE_VTTBR_EL2, SYSREG_VTTBR_EL2, 4096, 0 },
+		{ MACHINE_VTCR_EL2, SYSREG_VTCR_EL2, 1 << 6, 0 },
+	};
+
+	for (unsigned int i = 0; i < OWNERS * sizeof(tries) / sizeof(tries[0]); i++) {
+		const unsigned int owner = i % OWNERS, t = i / OWNERS;
+		const uint64_t base = owner == HIGH || owner == HOST ? FAKE_BUFFER : 0x10000000;
+		struct fake *fake = fake_new(NULL, NULL, &with_el2);
+		uint64_t *violations = fake->pe.adversary.violations;
+
+		fake->sysregs[MACHINE_HCR_EL2] = owner == HOST ? 1ULL << 34 : 0;
+		msr(fake, SYSREG_MDCR_EL2, owner == HIGH || owner == LOW ? 3 << 24 : 0);
+		buffer_on(fake, base, base, base + 0x2000);
+		fake->sysregs[tries[t].which] ^= tries[t].bits;
+		violations[VIOLATION_REGIME_CHANGED] = 100;	/* not told */
+		msr(fake, tries[t].reg, fake->sysregs[tries[t].which]);
+		EXPECT_EQ(violations[VIOLATION_REGIME_CHANGED], 100 + (tries[t].matters >> owner & 1))
+			TH_LOG("try %u, owner %u", t, owner);
+		/* With the buffer disabled nobody minds. */
+		buffer_off(fake);
+		fake->sysregs[tries[t].which] ^= tries[t].bits;
+		msr(fake, tries[t].reg, fake->sysregs[tries[t].which]);
+		EXPECT_LE(violations[VIOLATION_REGIME_CHANGED], 101);
+		fake_free(fake);
+	}
+}
+
+/* A second stage is of the regime; and so is who has the buffer. */
+TEST(changes_of_stage_2_and_of_the_owner)
+{
+	static const struct {
+		enum machine_register which;
+		uint32_t reg;
+		uint64_t value;
+		bool matters;
+	} tries[] = {
+		{ MACHINE_VTTBR_EL2, SYSREG_VTTBR_EL2, 0x1000, true },
+		{ MACHINE_VTTBR_EL2, SYSREG_VTTBR_EL2, 1, false },
+		{ MACHINE_VTCR_EL2, SYSREG_VTCR_EL2, 1 << 6, true },
+		{ MACHINE_REGISTERS, SYSREG_MDCR_EL2, 0, true },
+		{ MACHINE_REGISTERS, SYSREG_MDCR_EL2, 3 << 24 | 1, false },
+	};
+
+	for (unsigned int i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct fake *fake = fake_new(NULL, NULL, &with_el2);
+		uint64_t *violations = fake->pe.adversary.violations;
+
+		fake->sysregs[MACHINE_HCR_EL2] = 1;
+		msr(fake, SYSREG_MDCR_EL2, 3 << 24);
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		if (tries[i].which < MACHINE_REGISTERS)
+			fake->sysregs[tries[i].which] = tries[i].value;
+		violations[VIOLATION_REGIME_CHANGED] = 100;
+		msr(fake, tries[i].reg, tries[i].value);
+		EXPECT_EQ(violations[VIOLATION_REGIME_CHANGED], 100 + tries[i].matters)
+			TH_LOG("try %u", i);
+		fake_free(fake);
+	}
+}
+
+/* What is allowed or prohibited elsewhere needs no context synchronization event here. */
+TEST(trfcr_of_another_exception_level)
+{
+	struct fake *fake = fake_new(NULL, NULL, &with_el2);
+
+	fake_paging(fake);
+	fake_map(fake, FAKE_BUFFER, 2);
+	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+	msr(fake, TRCPRGCTLR, 1);
+	isb(fake);
+	buffer_off(fake);
+	msr(fake, SYSREG_TRBLIMITR_EL1, LIMIT | 1);
+	msr(fake, SYSREG_TRFCR_EL1, 2);
+	EXPECT_EQ(fake_violations(fake), 0);
+	isb(fake);
+	msr(fake, SYSREG_TRFCR_EL1, 0);
+	tsb(fake);
+	EXPECT_EQ(fake_violations(fake), 0);
+	fake_free(fake);
+}
+
 static struct fake *delayed(uint64_t seed)
 {
 	struct adversary_options options = { .seed = seed, .what = ADVERSARY(DELAY) };
@@ -277,6 +386,8 @@ TEST(reset)
 		EXPECT_EQ(mrs(fake, SYSREG_TRBLIMITR_EL1) & 1, 0);
 		EXPECT_EQ(mrs(fake, SYSREG_TRBSR_EL1) & 1 << 22, 0);
 		EXPECT_FALSE(fake->level);
+		EXPECT_TRUE(fake->pe.oslock);
+		fake->pe.oslock = false;
 		/* All else is UNKNOWN. */
 		different |= mrs(fake, SYSREG_TRBPTR_EL1);
 	}

@@ -118,6 +118,18 @@ static void enabled_stopped(struct fake *fake)
 	off(fake);
 }
 
+/* ... or an interrupt that nobody has served. */
+static void enabled_with_interrupt(struct fake *fake)
+{
+	msr(fake, SYSREG_TRBSR_EL1, SR_IRQ);
+	msr(fake, SYSREG_TRBBASER_EL1, FAKE_BUFFER);
+	msr(fake, SYSREG_TRBPTR_EL1, FAKE_BUFFER);
+	isb(fake);
+	msr(fake, SYSREG_TRBLIMITR_EL1, LIMIT | 1);
+	isb(fake);
+	off(fake);
+}
+
 static void misaligned(struct fake *fake)
 {
 	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER + 32, LIMIT);
@@ -165,6 +177,15 @@ static void read_undrained(struct fake *fake)
 {
 	on(fake);
 	work(fake, 3000);
+	prohibit(fake);
+	mrs(fake, SYSREG_TRBPTR_EL1);
+	off(fake);
+}
+
+/* All of it is in the trace unit yet. */
+static void read_before_it_comes(struct fake *fake)
+{
+	on(fake);
 	prohibit(fake);
 	mrs(fake, SYSREG_TRBPTR_EL1);
 	off(fake);
@@ -496,12 +517,14 @@ static const struct {
 	CASE(status_written, VIOLATION_SR_WRITTEN),
 	CASE(enabled_unsynchronized, VIOLATION_ENABLE_UNSYNCHRONIZED),
 	CASE(enabled_stopped, VIOLATION_ENABLE_STOPPED),
+	CASE(enabled_with_interrupt, VIOLATION_ENABLE_STOPPED),
 	CASE(misaligned, VIOLATION_PTR_MISALIGNED),
 	CASE(outside, VIOLATION_PTR_OUTSIDE),
 	CASE(below, VIOLATION_PTR_OUTSIDE),
 	CASE(disabled_unflushed, VIOLATION_DISABLE_UNFLUSHED),
 	CASE(disabled_with_unit_full, VIOLATION_DISABLE_UNFLUSHED),
 	CASE(read_undrained, VIOLATION_READ_UNDRAINED),
+	CASE(read_before_it_comes, VIOLATION_READ_UNDRAINED),
 	CASE(status_before_dsb, VIOLATION_READ_UNDRAINED),
 	CASE(read_unsynchronized, VIOLATION_READ_UNSYNCHRONIZED),
 	CASE(read_after_tsb, VIOLATION_READ_UNSYNCHRONIZED),
