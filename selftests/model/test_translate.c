@@ -17,6 +17,8 @@ FIXTURE_TEARDOWN(slow) {}
 #define TCR_HA		(1ULL << 39)
 #define TCR_HD		(1ULL << 40)
 #define TCR_TBI1	(1ULL << 38)
+#define S2_READ		(1ULL << 6)
+#define S2_WRITE	(1ULL << 7)
 #define STAGE1		(0x24ULL << 26)
 #define STAGE2		(0x25ULL << 26)
 
@@ -338,6 +340,45 @@ TEST(owned_by_el2)
 	fake_free(fake);
 }
 
+/* EL2 without E2H: TCR_EL2 has HA, HD, HPD and the size of addresses elsewhere. */
+TEST(flags_and_sizes_of_el2)
+{
+	struct fake *fake = fake_new(NULL, NULL, &with_el2);
+	const uint64_t root = fake_alloc(fake, 4096), address = 0x800010003018;
+	const uint64_t page = fake_entry(fake, root, 12, 0, 3, 48, address);
+	const uint64_t table = fake_entry(fake, root, 12, 0, 2, 48, address);
+	uint64_t *tcr = &fake->sysregs[MACHINE_TCR_EL2];
+	uint64_t physical, contiguous;
+
+	fake->sysregs[MACHINE_SCTLR_EL2] = 1;
+	fake->sysregs[MACHINE_TTBR0_EL2] = root;
+	*tcr = 16 | 5 << 16;
+	fake->pe.buffer.options.flag_update = true;
+	fake_store(fake, page, 0x40007000 | 3);
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), STAGE1 | 0xb);
+	*tcr |= 1 << 21;
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), 0);
+	EXPECT_EQ(physical, 0x40007018);
+	fake_store(fake, page, 0x40007000 | 3 | PTE_AF | PTE_RO | PTE_DBM);
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), STAGE1 | 0xf);
+	*tcr |= 1 << 22;
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), 0);
+	fake_store(fake, page, 0x40007000 | 3 | PTE_AF);
+	fake_store(fake, table, fake_load(fake, table) | 1ULL << 62);
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), STAGE1 | 0xf);
+	*tcr |= 1 << 24;
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), 0);
+	/* 52 bits are none without the descriptors for them: TTBR[5:2] is no address. */
+	*tcr = 16 | 6 << 16 | 1 << 24;
+	fake->sysregs[MACHINE_TTBR0_EL2] = root | 4;
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), 0);
+	/* The first table is where no address of 32 bits reaches. */
+	*tcr = 16;
+	fake->sysregs[MACHINE_TTBR0_EL2] = 1ULL << 40;
+	EXPECT_EQ(translate(&fake->pe, address, false, &physical, &contiguous), STAGE1);
+	fake_free(fake);
+}
+
 /* --- Stage 2: identity but for what is tried --- */
 
 struct second {
@@ -367,7 +408,7 @@ static struct second second_stage(unsigned int granule, unsigned int tsz, int fi
 	fake->sysregs[MACHINE_VTTBR_EL2] = s.root | 7ULL << 48;
 	for (uint64_t at = FAKE_RAM; at < FAKE_RAM + FAKE_RAM_SIZE; at += 1ULL << granule)
 		fake_store(fake, fake_entry(fake, s.root, granule, first, 3, 64 - tsz, at),
-			   at | 3 | PTE_AF | 1 << 7);
+			   at | 3 | PTE_AF | S2_READ | S2_WRITE);
 	return s;
 }
 
@@ -397,7 +438,7 @@ TEST(stage_2)
 			  0);
 		EXPECT_EQ(physical, 0x123450000010 + (ipa & ((1U << s.granule) - 1)));
 		EXPECT_EQ(contiguous, 0xff0);
-		*page = old & ~(1ULL << 7);
+		*page = old & ~S2_WRITE;
 		EXPECT_EQ(translate(&fake->pe, FAKE_BUFFER, false, &physical, &contiguous),
 			  STAGE2 | 0xf);
 		*page = old & ~PTE_AF;
@@ -414,6 +455,12 @@ TEST(stage_2)
 		*page = 0;
 		EXPECT_EQ(translate(&fake->pe, FAKE_BUFFER, false, &physical, &contiguous),
 			  STAGE2 | 7);
+		/* ... or may only write; that it may only be read does not matter. */
+		*page = old & ~S2_READ;
+		EXPECT_EQ(translate(&fake->pe, FAKE_BUFFER, false, &physical, &contiguous),
+			  STAGE2 | 0xf);
+		*page = old & ~S2_WRITE;
+		EXPECT_EQ(translate(&fake->pe, FAKE_BUFFER, false, &physical, &contiguous), 0);
 		*page = old;
 		/* An address beyond what it covers; output addresses of 32 bits. */
 		EXPECT_EQ(translate(&fake->pe, 1ULL << (64 - s.tsz), true, &physical, &contiguous),
@@ -427,6 +474,39 @@ TEST(stage_2)
 		EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), 0);
 		fake_free(fake);
 	}
+}
+
+/* VTCR_EL2.HA and HD, where the buffer manages both; tables as SCTLR_EL2.EE says. */
+TEST(flags_and_endianness_of_stage_2)
+{
+	struct second s = second_stage(12, 25, 1);
+	struct fake *fake = s.fake;
+	const uint64_t ipa = FAKE_RAM + (fake_at(fake, FAKE_BUFFER) - fake->ram);
+	uint64_t *vtcr = &fake->sysregs[MACHINE_VTCR_EL2], *page = page_of(&s, ipa), old = *page;
+	uint64_t physical, contiguous;
+
+	fake->pe.buffer.options.flag_update = true;
+	*page = old & ~PTE_AF;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), STAGE2 | 0xb);
+	*vtcr |= 1 << 21;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), 0);
+	*page = (old & ~S2_WRITE) | PTE_DBM;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), STAGE2 | 0xf);
+	*vtcr |= 1 << 22;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), 0);
+	*page = old & ~S2_WRITE;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), STAGE2 | 0xf);
+	*page = old & ~PTE_AF;
+	fake->pe.buffer.options.flag_update = false;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), STAGE2 | 0xb);
+	*page = old;
+	for (uint64_t at = s.root; at < fake->next_page; at += 8)
+		fake_store(fake, at, __builtin_bswap64(fake_load(fake, at)));
+	EXPECT_NE(translate(&fake->pe, ipa, true, &physical, &contiguous), 0);
+	fake->sysregs[MACHINE_SCTLR_EL2] |= 1 << 25;
+	EXPECT_EQ(translate(&fake->pe, ipa, true, &physical, &contiguous), 0);
+	EXPECT_EQ(physical, ipa);
+	fake_free(fake);
 }
 
 /* A block of stage 1 over pages of stage 2 reaches as far as the page. */

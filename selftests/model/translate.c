@@ -32,7 +32,8 @@
 #define DESC_TABLE	(1ULL << 1)	/* at the last level: a page */
 #define DESC_AF		(1ULL << 10)
 #define DESC_AP2	(1ULL << 7)	/* stage 1: read-only */
-#define DESC_S2AP_W	(1ULL << 7)	/* stage 2: writable */
+#define DESC_S2AP_R	(1ULL << 6)	/* stage 2: readable */
+#define DESC_S2AP_W	(1ULL << 7)	/* ... writable */
 #define DESC_DBM	(1ULL << 51)
 #define DESC_APTABLE_RO	(1ULL << 62)
 
@@ -50,10 +51,13 @@ struct walk {
 	bool ha, hd;			/* hardware manages the access flag, the dirty state */
 	bool hierarchical;		/* APTable counts */
 	bool second;			/* it is stage 2 */
+	bool reads;			/* ... of a table's address, which is only read */
 	bool nested;			/* table addresses are intermediate physical */
 };
 
-static uint64_t stage2(struct pe *pe, uint64_t ipa, uint64_t *physical, uint64_t *contiguous);
+/* write: of trace; else a descriptor of stage 1 is read. */
+static uint64_t stage2(struct pe *pe, uint64_t ipa, bool write, uint64_t *physical,
+		       uint64_t *contiguous);
 
 static uint64_t sysreg(const struct pe *pe, enum machine_register which)
 {
@@ -103,7 +107,7 @@ static uint64_t fetch(const struct walk *walk, uint64_t address, int level, uint
 	uint8_t bytes[8];
 
 	if (walk->nested) {
-		failed = stage2(walk->pe, address, &address, &contiguous);
+		failed = stage2(walk->pe, address, false, &address, &contiguous);
 		if (failed)
 			return failed;
 	}
@@ -145,6 +149,8 @@ static uint64_t check_leaf(const struct walk *walk, uint64_t descriptor, int lev
 
 	if (!(descriptor & DESC_AF) && !walk->ha)
 		return fault(walk, FSC_ACCESS_FLAG, level);
+	if (walk->reads)
+		return descriptor & DESC_S2AP_R ? 0 : fault(walk, FSC_PERMISSION, level);
 	if (walk->second)
 		writable = descriptor & DESC_S2AP_W;
 	else
@@ -229,7 +235,8 @@ static void set_table(struct walk *walk, uint64_t ttbr)
 	}
 }
 
-static uint64_t stage2(struct pe *pe, uint64_t ipa, uint64_t *physical, uint64_t *contiguous)
+static uint64_t stage2(struct pe *pe, uint64_t ipa, bool write, uint64_t *physical,
+		       uint64_t *contiguous)
 {
 	static const uint8_t granules[4] = { 12, 16, 14, 0 };
 	const uint64_t vtcr = sysreg(pe, MACHINE_VTCR_EL2);
@@ -245,6 +252,7 @@ static uint64_t stage2(struct pe *pe, uint64_t ipa, uint64_t *physical, uint64_t
 		.ha = flags && vtcr >> 21 & 1,
 		.hd = flags && (vtcr >> 21 & 3) == 3,
 		.second = true,
+		.reads = !write,
 	};
 
 	if (!walk.granule || walk.tsz > 48 || walk.tsz < 12)
@@ -365,7 +373,7 @@ uint64_t translate(struct pe *pe, uint64_t address, bool nvm, uint64_t *physical
 	}
 	if (!nested)
 		return 0;
-	failed = stage2(pe, *physical, physical, &reach);
+	failed = stage2(pe, *physical, true, physical, &reach);
 	if (reach < *contiguous)
 		*contiguous = reach;
 	return failed;
