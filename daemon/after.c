@@ -39,7 +39,7 @@ void after_change(struct after *after, const struct after_options *options)
 {
 	after->options = *options;
 	after->no_decoder = false;
-	after->retry = 0;
+	after->retry = after->again = 0;
 	store_resume(after->store);
 }
 
@@ -179,18 +179,21 @@ static void skip(struct after *after, uint64_t surplus)
 /* --- What was done. --- */
 
 /*
- * What is not the segment's fault can be otherwise later; what is, keeps no other from its turn. One
- * that somebody removed is no more.
+ * What is not the segment's fault can be otherwise later; what is, keeps no other from its turn,
+ * however many there are of which it is. One that somebody removed is no more.
  */
 static void postpone(struct after *after, enum store_work work, const char *segment, const char *why)
 {
-	const uint64_t now = number_now();
+	const bool again = work == STORE_MENDING || store_postponed(after->store, segment);
 	struct log_line line;
 
 	if (work != STORE_MENDING && store_drop_removed(after->store, segment))
 		return;
-	after->retry = now + RETRY;
-	store_postpone(after->store, segment, now + SEGMENT_RETRY);
+	if (again)
+		after->again = after->now + RETRY;
+	else
+		after->retry = after->now + RETRY;
+	store_postpone(after->store, segment, after->now + SEGMENT_RETRY);
 	log_begin(&line, LEVEL_ERROR, "put-off");
 	log_text(&line, "work", works[work]);
 	log_text(&line, "name", segment);
@@ -365,7 +368,7 @@ static void watch(struct after *after, uint64_t now)
 		return;
 	}
 	if (after->work == STORE_PACKING) {
-		after->retry = number_now() + RETRY;
+		after->retry = now + RETRY;
 	} else {
 		decode_failed(after, why, false);
 		write_result(after, after->segment, why);
@@ -412,35 +415,82 @@ static bool wants_packing(const struct after *after, const struct store_segment 
 	return false;
 }
 
-static void begin_next(struct after *after, uint64_t now)
+/* What there is to do with the segment, if anything. */
+static enum store_work work_on(const struct after *after, const struct store_segment *segment,
+			       uint64_t *least)
+{
+	if (wants_decoding(after, segment))
+		return STORE_DECODING;
+	return wants_packing(after, segment, least) ? STORE_PACKING : STORE_IDLE;
+}
+
+/* The oldest on which no work has failed; NULL: none. */
+static const struct store_segment *next_new(const struct after *after, enum store_work *work)
 {
 	const struct store_segment *segments;
-	const char *left;
-	char name[STORE_NAME];
-	enum store_work work = STORE_IDLE;
 	uint64_t least = UINT64_MAX;
-	int error;
 	size_t n;
 
-	if (now < after->retry)
-		return;
-	left = store_waiting(after->store, now);
-	if (left) {
-		work = STORE_MENDING;
-		snprintf(name, sizeof(name), "%s", left);
-	}
 	segments = store_segments(after->store, &n);
-	for (size_t i = 0; i < n && !work; i++) {
-		const struct store_segment *segment = &segments[i];
-
-		if (now < segment->retry)
-			continue;
-		if (wants_decoding(after, segment))
-			work = STORE_DECODING;
-		else if (wants_packing(after, segment, &least))
-			work = STORE_PACKING;
-		snprintf(name, sizeof(name), "%s", segment->name);
+	for (size_t i = 0; i < n; i++) {
+		*work = segments[i].retry ? STORE_IDLE : work_on(after, &segments[i], &least);
+		if (*work)
+			return &segments[i];
 	}
+	return NULL;
+}
+
+/* Of those on which some has failed, the one that may be tried again for longest; NULL: none. */
+static const struct store_segment *next_again(const struct after *after, enum store_work *work)
+{
+	const struct store_segment *segments, *next = NULL;
+	uint64_t least = UINT64_MAX;
+	size_t n;
+
+	segments = store_segments(after->store, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct store_segment *segment = &segments[i];
+		enum store_work wanted;
+
+		if (!segment->retry || segment->retry > (next ? next->retry - 1 : after->now))
+			continue;
+		wanted = work_on(after, segment, &least);
+		if (!wanted)
+			continue;
+		*work = wanted;
+		next = segment;
+	}
+	return next;
+}
+
+/* STORE_IDLE: nothing. */
+static enum store_work choose(const struct after *after, char name[STORE_NAME])
+{
+	const bool again = after->now >= after->again;
+	const char *left = again ? store_waiting(after->store, after->now) : NULL;
+	enum store_work work = STORE_IDLE;
+	const struct store_segment *segment = again ? next_again(after, &work) : NULL;
+
+	if (left && (!segment || store_postponed(after->store, left) <= segment->retry)) {
+		snprintf(name, STORE_NAME, "%s", left);
+		return STORE_MENDING;
+	}
+	if (!segment)
+		segment = next_new(after, &work);
+	if (segment)
+		snprintf(name, STORE_NAME, "%s", segment->name);
+	return work;
+}
+
+static void begin_next(struct after *after)
+{
+	enum store_work work;
+	char name[STORE_NAME];
+	int error;
+
+	if (after->now < after->retry)
+		return;
+	work = choose(after, name);
 	if (!work)
 		return;
 	error = begin(after, work, name);
@@ -452,6 +502,7 @@ void after_step(struct after *after, uint64_t now, uint64_t wall)
 {
 	int status;
 
+	after->now = now;
 	if (after->child && ended(after, WNOHANG, &status))
 		take(after, status);
 	if (after->child)
@@ -460,7 +511,7 @@ void after_step(struct after *after, uint64_t now, uint64_t wall)
 	if (after->waiting > after->options.waiting)
 		skip(after, after->waiting - after->options.waiting);
 	if (!after->child)
-		begin_next(after, now);
+		begin_next(after);
 }
 
 void after_close(struct after *after)

@@ -3,7 +3,8 @@
  * What happens to segments after they were finished: each is decoded, if that is wanted, and then
  * packed, if that is; the oldest first, one at a time, by a child (child.h) that takes what CPU and
  * disk time others leave. Nothing here waits for it. Before all of them comes what an earlier daemon
- * has left unfinished, and store_open has not finished.
+ * has left unfinished, and store_open has not finished. What fails is tried again, and that once a
+ * minute, so that any number of segments of which nothing can be made hold up none of the others.
  *
  * Where decoding cannot keep up, and more than so many segments wait for it, the oldest are not
  * decoded: an event and their `result` say so, as of what failed, which is not tried again.
@@ -38,6 +39,8 @@ struct after {
 	uint64_t bytes;			/* that it had written when that was looked at last */
 	uint64_t look;			/* CLOCK_MONOTONIC_RAW, ns: it is not looked at before */
 	uint64_t retry;			/* the same: nothing is begun before */
+	uint64_t again;			/* nor before that what failed, or is to be mended */
+	uint64_t now;			/* of the last step */
 	/* Counts since the start. */
 	uint64_t packed, decoded;	/* segments */
 	uint64_t skipped;		/* that were not decoded, since it could not keep up */

@@ -133,8 +133,9 @@ int store_undeleted(struct store *store, const char **name);
 bool store_drop_removed(struct store *store, const char *name);
 /*
  * The oldest `.part` that was left and is yet to be finished, which is work (STORE_MENDING), by its
- * segment's name; NULL: none, or each was postponed beyond now. They count, and are the last to go
- * where space is made.
+ * segment's name; of those that were postponed, which come after the others, the one whose time came
+ * first; NULL: none, or each was postponed beyond now. They count, and are the last to go where space
+ * is made.
  */
 const char *store_waiting(const struct store *store, uint64_t now);
 /* Whether this one is. */
@@ -163,6 +164,8 @@ int store_work_end(struct store *store, bool good);
 int store_undecoded(struct store *store, const char *name, const char *result);
 /* No work on it before that time; nothing where there is no such segment. */
 void store_postpone(struct store *store, const char *name, uint64_t retry);
+/* The time that it was postponed to last, also one that is over; 0: it never was, or is no more. */
+uint64_t store_postponed(struct store *store, const char *name);
 /* Work on none is postponed any more. */
 void store_resume(struct store *store);
 /*

@@ -199,10 +199,15 @@ static void finish_left(struct store *store, const char *path, uint64_t number,
 
 const char *store_waiting(const struct store *store, uint64_t now)
 {
-	for (size_t i = 0; i < store->n_waiting; i++)
-		if (now >= store->waiting[i].retry)
-			return store->waiting[i].name;
-	return NULL;
+	const struct left_part *next = NULL;
+
+	for (size_t i = 0; i < store->n_waiting; i++) {
+		const struct left_part *part = &store->waiting[i];
+
+		if (now >= part->retry && (!next || part->retry < next->retry))
+			next = part;
+	}
+	return next ? next->name : NULL;
 }
 
 struct left_part *store_left_by_name(const struct store *store, const char *name)

@@ -33,6 +33,14 @@ void store_postpone(struct store *store, const char *name, uint64_t retry)
 		left->retry = retry;
 }
 
+uint64_t store_postponed(struct store *store, const char *name)
+{
+	const struct store_segment *segment = store_by_name(store, name);
+	const struct left_part *left = store_left_by_name(store, name);
+
+	return segment ? segment->retry : left ? left->retry : 0;
+}
+
 void store_resume(struct store *store)
 {
 	for (size_t i = 0; i < store->n; i++)

@@ -445,6 +445,37 @@ TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
 	EXPECT_TRUE(store_segments(self->store, &n)[1].packed);
 }
 
+/* Whichever of them is tried again: it takes its turn, and the next minute. */
+TEST_F(after, many_that_cannot_be_packed_keep_no_other_from_it_and_take_turns)
+{
+	const uint64_t now = number_now();
+	const struct store_segment *segments;
+	const char *log;
+	char path[256];
+	size_t n;
+
+	self->options.pack = true;
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(0, add_segment(self));
+	segments = store_segments(self->store, &n);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", self->directory, segments[i].name);
+		ASSERT_EQ(0, unlink(path));
+		ASSERT_EQ(0, mkdir(path, 0700));
+	}
+	after_init(&self->after, self->store, &self->options);
+	for (uint64_t i = 0; i < MANY; i++)
+		ASSERT_TRUE(until_idle(self, now + i * MINUTE));
+	ASSERT_EQ(0, add_segment(self));
+	ASSERT_TRUE(until_idle(self, now + MANY * MINUTE));
+	EXPECT_EQ(1, self->after.packed);
+	for (uint64_t i = MANY + 1; i < 2 * MANY; i++)
+		ASSERT_TRUE(until_idle(self, now + i * MINUTE));
+	log = logged_since(&self->logged);
+	for (unsigned int i = 1; i <= MANY; i++)
+		EXPECT_LE(2, put_off(log, i));
+}
+
 TEST_F(after, a_segment_that_somebody_removed_is_no_more)
 {
 	char path[256];

@@ -155,6 +155,38 @@ static inline bool until_file(FIXTURE_DATA(after) *self, const char *name, bool 
 	return false;
 }
 
+#define MINUTE 60000000000ULL
+/* Each is tried again after ten minutes, and one in a minute: there is always one. */
+#define MANY 12
+
+/* All that is begun at this time ends. */
+static inline bool until_idle(FIXTURE_DATA(after) *self, uint64_t now)
+{
+	for (int i = 0; i < PATIENCE; i++) {
+		after_step(&self->after, now, TIME);
+		if (!self->after.child)
+			return true;
+		usleep(STEP_US);
+	}
+	return false;
+}
+
+/* How often work on the segment of this number was put off, by the log. */
+static inline unsigned int put_off(const char *text, unsigned int number)
+{
+	char name[32];
+	unsigned int n = 0;
+
+	snprintf(name, sizeof(name), " name=%010u-", number);
+	while ((text = strstr(text, "event=put-off"))) {
+		const char *end = strchr(text, '\n'), *at = strstr(text, name);
+
+		n += at && end && at < end;
+		text += strlen("event=put-off");
+	}
+	return n;
+}
+
 #define FIRST "0000000001-20261122T120000Z"
 #define SECOND "0000000002-20261122T120000Z"
 #define THIRD "0000000003-20261122T120000Z"

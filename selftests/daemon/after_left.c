@@ -88,18 +88,58 @@ TEST_F(after, one_that_cannot_be_finished_is_put_off_and_kept)
 	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
 	ASSERT_EQ(0, unlink(path));
 	ASSERT_EQ(0, symlink("/dev/null", path));
-	for (int i = 0; i < PATIENCE && !self->after.retry; i++) {
+	for (int i = 0; i < PATIENCE && !self->after.again; i++) {
 		after_step(&self->after, number_now(), TIME);
 		usleep(STEP_US);
 	}
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=put-off work=mend name=" FIRST ".ftap "
 			   "why=\"ended with status 125\" "));
 	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
-	self->after.retry = 0;
+	self->after.again = 0;
 	ASSERT_TRUE(until_file(self, SECOND ".ftap", true));
 	EXPECT_TRUE(store_waits(self->store, FIRST ".ftap"));
 	EXPECT_EQ(NULL, store_waiting(self->store, number_now()));
 	EXPECT_EQ(1, self->after.left.finished);
+}
+
+/* Nor do any number of them; each is tried again, and so is a segment that cannot be packed. */
+TEST_F(after, many_that_cannot_be_finished_keep_no_segment_from_its_turn_and_take_turns)
+{
+	const uint64_t now = number_now();
+	const char *log;
+	char path[256];
+
+	self->options.pack = true;
+	for (unsigned int i = 1; i <= MANY; i++) {
+		snprintf(path, sizeof(path), "%010u-20261122T120000Z", i);
+		ASSERT_EQ(0, leave(self, path, 0));
+	}
+	ASSERT_EQ(0, reopen(self));
+	ASSERT_EQ(MANY, self->left.waiting);
+	for (unsigned int i = 1; i <= MANY; i++) {
+		snprintf(path, sizeof(path), "%s/%010u-20261122T120000Z.ftap.part", self->directory, i);
+		ASSERT_EQ(0, unlink(path));
+		ASSERT_EQ(0, symlink("/dev/null", path));
+	}
+	ASSERT_EQ(0, add_segment(self));
+	ASSERT_EQ(0, add_segment(self));
+	snprintf(path, sizeof(path), "%s/%010u-20261122T120000Z.ftap", self->directory, MANY + 1);
+	ASSERT_EQ(0, unlink(path));
+	ASSERT_EQ(0, mkdir(path, 0700));
+	ASSERT_TRUE(until_idle(self, now));
+	/* What failed for the first time may be nobody's own fault: for a minute nothing is begun. */
+	EXPECT_EQ(0, self->after.packed);
+	ASSERT_TRUE(until_idle(self, now + MINUTE));
+	EXPECT_EQ(1, self->after.packed);
+	for (uint64_t i = 2; i <= 2 * MANY; i++)
+		ASSERT_TRUE(until_idle(self, now + i * MINUTE));
+	log = logged_since(&self->logged);
+	for (unsigned int i = 1; i <= MANY + 1; i++)
+		EXPECT_EQ(2, put_off(log, i));
+	EXPECT_EQ(0, self->after.left.finished + self->after.left.bad);
+	EXPECT_LT(now + 2 * MANY * MINUTE, self->after.again);
+	after_change(&self->after, &self->options);
+	EXPECT_EQ(0, self->after.again);
 }
 
 TEST_F(after, one_that_goes_to_make_room_is_not_finished)

@@ -182,6 +182,30 @@ TEST_F(store, what_is_too_large_to_be_finished_at_once_waits)
 	EXPECT_EQ(-ENOENT, store_work_begin(self->store, STORE_MENDING, FIRST ".ftap"));
 }
 
+/* Or the first ones would be tried again for ever, and the last ones never. */
+TEST_F(store, of_what_was_postponed_that_which_waits_for_longest_is_next)
+{
+	ASSERT_EQ(0, leave(self, 1, LARGE));
+	ASSERT_EQ(0, leave(self, 2, LARGE));
+	ASSERT_EQ(0, leave(self, 3, LARGE));
+	ASSERT_EQ(0, reopen(self, &any));
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(0, store_postponed(self->store, FIRST ".ftap"));
+	store_postpone(self->store, FIRST ".ftap", 10);
+	EXPECT_EQ(10, store_postponed(self->store, FIRST ".ftap"));
+	EXPECT_STREQ(SECOND ".ftap", store_waiting(self->store, 100));
+	store_postpone(self->store, SECOND ".ftap", 9);
+	store_postpone(self->store, "0000000003-20261122T120000Z.ftap", 11);
+	EXPECT_EQ(NULL, store_waiting(self->store, 8));
+	EXPECT_STREQ(SECOND ".ftap", store_waiting(self->store, 100));
+	store_postpone(self->store, "0000000004-20261122T120000Z.ftap", 7);
+	EXPECT_EQ(7, store_postponed(self->store, "0000000004-20261122T120000Z.ftap"));
+	EXPECT_EQ(0, store_postponed(self->store, "0000000005-20261122T120000Z.ftap"));
+	store_resume(self->store);
+	EXPECT_EQ(0, store_postponed(self->store, SECOND ".ftap"));
+	EXPECT_STREQ(FIRST ".ftap", store_waiting(self->store, 0));
+}
+
 TEST_F(store, what_waits_and_is_removed_is_forgotten)
 {
 	struct store_left left;
