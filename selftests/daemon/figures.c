@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows that what a daemon measures of itself is never less than before. */
+/*
+ * Shows that what a daemon measures of itself is never less than before, and that each move of its
+ * governor is logged and counted.
+ */
 #include "run.h"
 
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "folder.h"
+#include "logged.h"
 #include "support/kselftest_harness.h"
 
 /* CPU time of the process, and of its children none. */
@@ -42,6 +46,58 @@ TEST(what_children_took_more_than_is_known_of_all_is_not_taken_off)
 	used_us = 1200;
 	run_measure(&run);
 	EXPECT_EQ(500000, run.figures.own_cpu);
+	totals_free(&run.totals);
+	store_close(run.store);
+	folder_remove(directory);
+}
+
+static unsigned int count(const char *text, const char *word)
+{
+	unsigned int n = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+TEST(each_move_of_the_governor_is_logged_and_counted)
+{
+	const struct store_limits any = { 0 };
+	char directory[] = "/tmp/flowtap-figures-XXXXXX";
+	const uint64_t second = 1000000000;
+	static struct run run;
+	struct store_left left;
+	struct logged logged;
+	const char *log;
+	uint64_t now = second;
+
+	ASSERT_TRUE(mkdtemp(directory));
+	ASSERT_EQ(0, store_open(directory, &any, &left, &run.store));
+	governor_init(&run.governor, 10000, 1000, 1);
+	run.conf.memory = UINT64_MAX;
+	run.second = now;
+	used_us = 0;
+	logged_open(&logged);
+	run_govern(&run, now += second);
+	EXPECT_STREQ("", logged_since(&logged));
+	/* A twentieth of a second, where a hundredth is the budget. */
+	used_us = 50000;
+	run_govern(&run, now += second);
+	EXPECT_EQ(1, run.figures.moves[GOVERNOR_CPU]);
+	log = logged_since(&logged);
+	EXPECT_EQ(1, count(log, "event=share from=100.0000% to=50.0000% why=cpu own_cpu=5.0000%"));
+	EXPECT_EQ(1, count(log, "event="));
+	/* Half a minute is enough to pay that back. */
+	for (int i = 0; i < 30; i++)
+		run_govern(&run, now += second);
+	log = logged_since(&logged);
+	EXPECT_LT(0, run.figures.moves[GOVERNOR_CALMED]);
+	EXPECT_EQ(run.figures.moves[GOVERNOR_CALMED], count(log, "event=share "));
+	EXPECT_EQ(run.figures.moves[GOVERNOR_CALMED], count(log, " why=calm "));
+	EXPECT_EQ(1, run.figures.moves[GOVERNOR_CPU]);
+	logged_close(&logged);
 	totals_free(&run.totals);
 	store_close(run.store);
 	folder_remove(directory);
