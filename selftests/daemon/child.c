@@ -11,6 +11,41 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+/* What was brought to the disk goes into $WHERE/synced, a line each: as the child that it is as well. */
+int fsync(int fd)
+{
+	char path[4096], link[64];
+	ssize_t n;
+	FILE *file;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n > 0 && getenv("WHERE")) {
+		path[n] = 0;
+		snprintf(link, sizeof(link), "%s/synced", getenv("WHERE"));
+		file = fopen(link, "a");
+		if (file) {
+			fprintf(file, "%s\n", path);
+			fclose(file);
+		}
+	}
+	return (int)syscall(SYS_fsync, fd);
+}
+
+/* Or the raw one goes, and a machine that loses its power has neither. */
+TEST_F(after, what_was_written_is_on_the_disk_before_it_has_its_name)
+{
+	self->options.pack = true;
+	self->options.format = "stf";
+	make_decoder(self, "echo trace >${out%.stf}.pid7.stf; echo '{}'");
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_TRUE(strstr(text_of(self, "synced"), "/" FIRST ".ftap.zst.part\n"));
+	EXPECT_TRUE(strstr(text_of(self, "synced"), "/decoded/" FIRST ".part/trace.pid7.stf\n"));
+	EXPECT_TRUE(strstr(text_of(self, "synced"), "/decoded/" FIRST ".part\n"));
+}
+
 TEST_F(after, what_a_child_left_is_written_anew)
 {
 	char path[256];
