@@ -7,6 +7,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "cursor.h"
 #include "gap.h"
 #include "holder.h"
 #include "event.h"
@@ -301,34 +302,10 @@ int event_add(struct flowtap_group *group, struct task_struct *task)
 	return make(group, task);
 }
 
-#define AT_ONCE 64
-
-/*
- * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where
- * the last look ended: it goes on there if that is still in the set, else from the beginning.
- */
-static u32 without(struct flowtap_group *group, struct task_struct **last,
-		   struct task_struct *found[AT_ONCE])
+/* No event triggers for it. */
+static bool lacks_event(const struct flowtap_member *member)
 {
-	struct flowtap_member *member;
-	u32 n = 0;
-
-	rcu_read_lock();
-	member = *last ? set_find(&group->set, *last) : NULL;
-	member = member ?: list_entry(&group->set.members, struct flowtap_member, link);
-	list_for_each_entry_continue_rcu(member, &group->set.members, link) {
-		if (READ_ONCE(member->event) || member->uncounted ||
-		    member->task->flags & PF_EXITING)
-			continue;
-		found[n++] = get_task_struct(member->task);
-		if (n == AT_ONCE)
-			break;
-	}
-	rcu_read_unlock();
-	if (*last)
-		put_task_struct(*last);
-	*last = n ? get_task_struct(found[n - 1]) : NULL;
-	return n;
+	return !READ_ONCE(member->event) && !member->uncounted;
 }
 
 /*
@@ -350,10 +327,9 @@ static void give_up(struct flowtap_group *group, struct task_struct *task)
 
 void event_sync(struct flowtap_group *group)
 {
-	struct task_struct *found[AT_ONCE];
 	struct flowtap_event *event, *next;
 	bool on = group_is_enabled(group);
-	struct task_struct *last = NULL;
+	struct flowtap_cursor cursor = {};
 	LIST_HEAD(going);
 	u32 n, i;
 	int error;
@@ -369,12 +345,11 @@ void event_sync(struct flowtap_group *group)
 		if (!as_it_should_be(event, on))
 			mark_dead(event, &going);
 	release(group, &going);
-	while ((n = without(group, &last, found))) {
+	while ((n = cursor_members(&cursor, &group->set, lacks_event))) {
 		for (i = 0; i < n; i++) {
-			error = make(group, found[i]);
+			error = make(group, cursor.found[i]);
 			if (error && error != -ESRCH)
-				give_up(group, found[i]);
-			put_task_struct(found[i]);
+				give_up(group, cursor.found[i]);
 		}
 		cond_resched();
 	}

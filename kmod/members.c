@@ -8,6 +8,7 @@
 #include <linux/timekeeping.h>
 
 #include "charge.h"
+#include "cursor.h"
 #include "event.h"
 #include "gap.h"
 #include "group.h"
@@ -41,64 +42,29 @@ static int add_one(struct flowtap_group *group, struct task_struct *task, const 
 	return added == -ESRCH ? 0 : added;
 }
 
-#define AT_ONCE 64
-
 static bool has_member(struct flowtap_group *group, const struct task_struct *thread)
 {
 	return set_find(&group->set, thread);
-}
-
-/*
- * Living threads of the group that have a member, or have none, referenced; how many. `last`, NULL
- * or referenced, is where the last look ended: it goes on there if that lives, else from the
- * beginning. Newer threads are after older ones.
- */
-static u32 next_threads(struct flowtap_group *group, struct task_struct *leader, bool entered,
-			struct task_struct **last, struct task_struct *found[AT_ONCE])
-{
-	struct task_struct *thread;
-	u32 n = 0;
-
-	rcu_read_lock();
-	if (*last && pid_alive(*last))
-		thread = *last;
-	else
-		thread = list_entry(&leader->signal->thread_head, struct task_struct, thread_node);
-	list_for_each_entry_continue_rcu(thread, &leader->signal->thread_head, thread_node) {
-		if (thread->flags & PF_EXITING || has_member(group, thread) != entered)
-			continue;
-		found[n++] = get_task_struct(thread);
-		if (n == AT_ONCE)
-			break;
-	}
-	rcu_read_unlock();
-	if (*last)
-		put_task_struct(*last);
-	*last = n ? get_task_struct(found[n - 1]) : NULL;
-	return n;
 }
 
 /* New threads of those already added come in by the fork hook: this ends. *added: how many. */
 static int add_process(struct flowtap_group *group, struct task_struct *leader, const bool *asked,
 		       int *added)
 {
-	struct task_struct *found[AT_ONCE], *last = NULL;
+	struct flowtap_cursor cursor = {};
 	int error = 0;
 	u32 n, i;
 
-	while (!error && (n = next_threads(group, leader, false, &last, found))) {
-		for (i = 0; i < n; i++) {
-			if (error >= 0)
-				error = add_one(group, found[i], asked);
+	while (!error && (n = cursor_threads(&cursor, leader, &group->set, false))) {
+		for (i = 0; i < n && error >= 0; i++) {
+			error = add_one(group, cursor.found[i], asked);
 			*added += max(error, 0);
 			if (error >= 0)
 				error = fatal_signal_pending(current) ? -EINTR : 0;
-			put_task_struct(found[i]);
 		}
 		cond_resched();
 	}
-	if (last)
-		put_task_struct(last);
+	cursor_end(&cursor);
 	return error ?: *added;
 }
 
@@ -167,20 +133,17 @@ static int add_if_charged(struct flowtap_group *group, struct task_struct *task,
 static int remove_process(struct flowtap_group *group, struct task_struct *leader,
 			  const bool *asked)
 {
-	struct task_struct *found[AT_ONCE], *last = NULL;
+	struct flowtap_cursor cursor = {};
 	int removed = 0;
 	u32 n, i;
 
 	while (!(asked && READ_ONCE(*asked)) &&
-	       (n = next_threads(group, leader, true, &last, found))) {
-		for (i = 0; i < n; i++) {
-			removed += group_evict(group, found[i], asked, false);
-			put_task_struct(found[i]);
-		}
+	       (n = cursor_threads(&cursor, leader, &group->set, true))) {
+		for (i = 0; i < n; i++)
+			removed += group_evict(group, cursor.found[i], asked, false);
 		cond_resched();
 	}
-	if (last)
-		put_task_struct(last);
+	cursor_end(&cursor);
 	return removed;
 }
 

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <linux/types.h>
 
+#include "list.h"
+
 typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
@@ -67,9 +69,16 @@ static __attribute__((unused)) struct pt_regs *irq_regs;
 #define get_irq_regs()			(irq_regs)
 
 #define PF_VCPU			0x1
+#define PF_EXITING		0x4
+
+struct signal_struct {
+	struct list_head thread_head;
+};
 
 struct task_struct {
 	unsigned int flags;
+	struct signal_struct *signal;
+	struct list_head thread_node;
 };
 
 static __attribute__((unused)) struct task_struct *current = &(struct task_struct){ 0 };

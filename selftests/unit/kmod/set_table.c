@@ -9,15 +9,12 @@
 #include "support/kselftest_harness.h"
 
 #include "kernel.h"
+#include "list.h"
 
 #define SET_MAX		32768	/* of kmod/set.h */
 #define LONGEST		32	/* of a chain; the mean is 8 where the set is full */
 
 /* --- What it takes from the kernel. --- */
-
-struct list_head {
-	struct list_head *next, *prev;
-};
 
 struct hlist_node {
 	struct hlist_node *next, **pprev;
@@ -31,17 +28,12 @@ struct hlist_head {
 #define GFP_KERNEL_ACCOUNT	0
 #define __GFP_NOWARN		0
 #define READ_ONCE(variable)	(variable)
-#define container_of(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 #define struct_size(pointer, member, n) (sizeof(*(pointer)) + (n) * sizeof((pointer)->member[0]))
 #define hlist_first_rcu(head)	((head)->first)
 #define hlist_next_rcu(node)	((node)->next)
 #define rcu_dereference_raw(pointer)			(pointer)
 #define rcu_dereference_protected(pointer, condition)	(pointer)
 #define rcu_assign_pointer(pointer, value)		((pointer) = (value))
-#define list_for_each_entry(entry, head, member)						\
-	for (entry = container_of((head)->next, __typeof__(*entry), member);			\
-	     &entry->member != (head);								\
-	     entry = container_of(entry->member.next, __typeof__(*entry), member))
 
 /* As linux/hash.h has it. */
 static u32 hash_ptr(const void *pointer, unsigned int bits)
@@ -123,9 +115,7 @@ static void add(u32 n)
 
 	member->task = task_of(n);
 	set_table_insert(set.table, member);
-	member->link = (struct list_head){ .next = &set.members, .prev = set.members.prev };
-	member->link.prev->next = &member->link;
-	set.members.prev = &member->link;
+	list_add_tail(&member->link, &set.members);
 	set.count++;
 }
 
@@ -134,8 +124,7 @@ static void drop(u32 n)
 	struct flowtap_member *member = &members[n];
 
 	set_table_remove(set.table, member);
-	member->link.prev->next = member->link.next;
-	member->link.next->prev = member->link.prev;
+	list_del_rcu(&member->link);
 	set.count--;
 }
 
