@@ -2,7 +2,10 @@
 /*
  * The kfuncs that add a task to a set or remove it, and the rules of which programs may call
  * them.
+ *
+ * The host's unit tests run this file with a group of their own.
  */
+#ifdef __KERNEL__
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
@@ -12,6 +15,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#endif
 
 #include "bpf.h"
 #include "compat.h"

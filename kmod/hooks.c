@@ -2,9 +2,12 @@
 /*
  * Registers probes on the tracepoints of switch, fork, exec, exit and interrupts while a stream
  * is configured.
+ *
+ * The host's unit tests run this file with tracepoints of their own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#ifdef __KERNEL__
 #include <linux/binfmts.h>
 #include <linux/cleanup.h>
 #include <linux/interrupt.h>
@@ -15,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <trace/events/irq.h>
 #include <trace/events/sched.h>
+#endif
 
 #include "compat.h"
 #include "group.h"
