@@ -80,7 +80,8 @@ help:
 	'name of the release there'
 
 # What it is built with: written when it changes, and what is built with it is built again. What that
-# needs is looked for first.
+# needs is looked for first. A rule that compiles by itself, for the same machine, depends on it too,
+# and on the file where its own flags stand.
 FORCE:
 define built_with
 $(1): FORCE

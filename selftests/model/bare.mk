@@ -8,10 +8,12 @@ BARE_FLAGS := -march=armv8.5-a -mgeneral-regs-only -mstrict-align -ffreestanding
 	-fno-pic -fno-stack-protector -fno-asynchronous-unwind-tables -mno-outline-atomics \
 	-mbranch-protection=none
 
-$(B)/bare/%.c.o: selftests/model/bare/%.c
+BARE_WITH := $(B)/arm64/with selftests/model/bare.mk
+
+$(B)/bare/%.c.o: selftests/model/bare/%.c $(BARE_WITH)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(COMMON) -Wno-unused-parameter -O2 -g $(BARE_FLAGS) -MMD -MP -c -o $@ $<
-$(B)/bare/%.S.o: selftests/model/bare/%.S
+$(B)/bare/%.S.o: selftests/model/bare/%.S $(BARE_WITH)
 	@mkdir -p $(@D)
 	$(call say,AS,$@)aarch64-linux-gnu-gcc $(COMMON) -march=armv8.5-a -g -MMD -MP -c -o $@ $<
 

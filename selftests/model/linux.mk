@@ -5,27 +5,28 @@
 
 MODEL_WORKLOADS := migrate compute calls signals syscalls threads forks exec dlopen remap faults shadow
 MW := $(B)/arm64/workloads
+MW_WITH := selftests/workloads/workload.h $(B)/arm64/with selftests/model/linux.mk
 MW_CC = $(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -g
 
-$(MODEL_WORKLOADS:%=$(MW)/%): $(MW)/%: selftests/workloads/%.c selftests/workloads/workload.h
+$(MODEL_WORKLOADS:%=$(MW)/%): $(MW)/%: selftests/workloads/%.c $(MW_WITH)
 	@mkdir -p $(@D)
 	$(MW_CC) -o $@ $< -pthread
 
-$(MW)/exec_other: selftests/workloads/exec.c selftests/workloads/workload.h
+$(MW)/exec_other: selftests/workloads/exec.c $(MW_WITH)
 	@mkdir -p $(@D)
 	$(MW_CC) -DOTHER -O1 -fno-pie -no-pie -o $@ $<
 
-$(MW)/exec_static $(MW)/exec_static_other: selftests/workloads/exec.c selftests/workloads/workload.h
+$(MW)/exec_static $(MW)/exec_static_other: selftests/workloads/exec.c $(MW_WITH)
 	@mkdir -p $(@D)
 	$(MW_CC) -DNAME='"exec_static"' $(if $(filter %_other,$@),-DOTHER -O1) -static -no-pie -o $@ $<
 
-$(MW)/library_a.so $(MW)/library_b.so: $(MW)/library_%.so: selftests/workloads/library.c
+$(MW)/library_a.so $(MW)/library_b.so: $(MW)/library_%.so: selftests/workloads/library.c $(MW_WITH)
 	@mkdir -p $(@D)
 	$(MW_CC) -shared -fPIC $(if $(filter b,$*),-DLIBRARY_B) -o $@ $<
 
 $(MW)/pair_a: MW_BASE := 0x10000000
 $(MW)/pair_b: MW_BASE := 0x20000000
-$(MW)/pair_a $(MW)/pair_b: selftests/workloads/pair.c selftests/workloads/workload.h
+$(MW)/pair_a $(MW)/pair_b: selftests/workloads/pair.c $(MW_WITH)
 	@mkdir -p $(@D)
 	$(MW_CC) -static -no-pie -Wl,-Ttext-segment=$(MW_BASE) -o $@ $<
 

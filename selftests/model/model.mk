@@ -7,7 +7,7 @@ MODEL_SRC := $(sort $(wildcard selftests/model/plugin*.c selftests/model/trace_u
 	log.c) $(wildcard selftests/ete/encoder*.c) selftests/ete/oracle.c)
 MODEL_OBJ := $(MODEL_SRC:selftests/%.c=$(B)/host/pic/%.o)
 
-$(B)/host/pic/%.o: selftests/%.c
+$(B)/host/pic/%.o: selftests/%.c $(B)/host/with selftests/model/model.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$@)gcc $(FLAGS) -Iselftests $$(pkg-config --cflags glib-2.0) -O2 -g \
 		-march=x86-64-v2 -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
@@ -21,13 +21,13 @@ $(B)/host/model/exec_check: $(patsubst %,$(B)/host/selftests/model/%.o,exec_chec
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^
 
-$(B)/bare/exec: selftests/model/exec/guest.S
+$(B)/bare/exec: selftests/model/exec/guest.S $(B)/arm64/with selftests/model/model.mk
 	@mkdir -p $(@D)
 	$(call say,LD,$@)aarch64-linux-gnu-gcc -nostdlib -static -no-pie -march=armv8.5-a -Wl,--build-id=none \
 		-Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,-n -Wl,-Ttext=0x40200000 -o $@ $<
 
 MODEL_CODE := $(patsubst %,$(B)/asan/selftests/model/%.o,test_code plugin_code)
-$(MODEL_CODE): $(B)/asan/selftests/%.o: selftests/%.c
+$(MODEL_CODE): $(B)/asan/selftests/%.o: selftests/%.c $(B)/asan/with
 	@mkdir -p $(@D)
 	$(call say,CC,$@)gcc $(FLAGS) $(TESTFLAGS) $$(pkg-config --cflags glib-2.0) -O1 -g $(SANITIZE) \
 		-MMD -MP -c -o $@ $<

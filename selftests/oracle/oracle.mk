@@ -7,7 +7,7 @@ ORACLE := reader opcode hardware history machine machine_run machine_entries flo
 	prove_blocks prove_blocks_flow check
 
 $(B)/host/oracle/plugin.so: $(addprefix selftests/oracle/,plugin.c plugin_log.c plugin.h log.h \
-		qemu_plugin.h)
+		qemu_plugin.h) $(B)/host/with selftests/oracle/oracle.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$@)gcc $(FLAGS) -O2 -g -fPIC -shared -fvisibility=hidden \
 		$$(pkg-config --cflags glib-2.0) -o $@ $(filter %.c,$^) $$(pkg-config --libs glib-2.0)

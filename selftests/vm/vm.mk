@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
+# Each is for the machine in whose folder it is.
+VM_OWN := $(foreach n,pack peer tiny probed,$(B)/riscv64/vm/$(n) $(B)/arm64/vm/$(n)) $(B)/arm64/vm/vcpu
+$(filter $(B)/riscv64/%,$(VM_OWN)): $(B)/riscv64/with
+$(filter $(B)/arm64/%,$(VM_OWN)): $(B)/arm64/with
+$(VM_OWN): selftests/vm/vm.mk
+
 # What make run traces: zlib in it, with its symbols, and the C library beside it.
 $(B)/riscv64/vm/pack: PACK_CC := riscv64-linux-gnu-gcc
 $(B)/arm64/vm/pack: PACK_CC := aarch64-linux-gnu-gcc
