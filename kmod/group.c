@@ -195,11 +195,19 @@ void group_enable(struct flowtap_stream *stream)
 		remote_reconsider(stream);
 }
 
+/* Its CPU has to write what it lost, or whom it displaced. */
+static bool has_rest(const struct flowtap_stream *stream)
+{
+	return output_lost_fits(&stream->output, false) ||
+	       READ_ONCE(stream->group->displacements) ||
+	       (output_lost_fits(&stream->output, true) && gap_may_ask(stream->cpu, true));
+}
+
 void group_disable(struct flowtap_stream *stream)
 {
 	if (!READ_ONCE(stream->enabled)) {
 		/* There may have been no space for the last LOST record, and there is by now. */
-		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->group->displacements))
+		if (has_rest(stream))
 			remote_reconsider(stream);
 		return;
 	}
@@ -207,9 +215,7 @@ void group_disable(struct flowtap_stream *stream)
 	WRITE_ONCE(stream->group->disables, stream->group->disables + 1);
 	if (stream->event)
 		perf_event_disable(stream->event);
-	/* What it lost, and whom it displaced, is written there. */
-	if (remote_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
-	    READ_ONCE(stream->group->displacements))
+	if (remote_may_have_any(stream) || has_rest(stream))
 		remote_reconsider(stream);
 	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
 	output_wake(&stream->output);

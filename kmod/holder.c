@@ -503,7 +503,7 @@ static void write_rest(struct flowtap_stream *stream)
 	if (READ_ONCE(stream->enabled))
 		return;
 	displace_end_all(stream);
-	ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
+	output_write_lost(&stream->output);
 }
 
 void holder_reconsider(struct flowtap_stream *stream)

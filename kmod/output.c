@@ -2,10 +2,14 @@
 /*
  * Puts records into the ring, keeps count of what waits, and wakes the reader at the watermark or
  * after the flush time.
+ *
+ * The host's unit tests run this file with timers of their own.
  */
+#ifdef __KERNEL__
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
+#endif
 
 #include "compat.h"
 #include "output.h"
@@ -69,11 +73,15 @@ void output_free(struct flowtap_output *output)
 
 void output_stats(const struct flowtap_output *output, struct flowtap_stats *stats)
 {
+	u64 unwritten;
+
 	*stats = output->stats;
 	stats->records = output->ring.records;
 	stats->bytes = output->ring.head;
-	stats->lost_records = output->ring.total_lost_records;
-	stats->lost_bytes += output->ring.total_lost_bytes;
+	unwritten = atomic_read(&output->unwritten);
+	stats->lost_records = output->ring.total_lost_records + unwritten;
+	stats->lost_bytes += output->ring.total_lost_bytes +
+			     unwritten * sizeof(struct flowtap_record_gap);
 	stats->high_water = output->ring.high_water;
 }
 
@@ -134,6 +142,42 @@ bool output_write(struct flowtap_output *output, u64 time, const void *head, u32
 	return written;
 }
 
+void output_leave_gap(struct flowtap_output *output, u64 time)
+{
+	cmpxchg(&output->unwritten_since, 0, time);
+	atomic_inc(&output->unwritten);
+}
+
+/* What a flight recorder lost is in its STATS: it has no LOST records. */
+static u32 unwritten(const struct flowtap_output *output)
+{
+	return output->ring.overwrite ? 0 : atomic_read(&output->unwritten);
+}
+
+/* They are the ring's losses now. */
+static void take_unwritten(struct flowtap_output *output)
+{
+	u64 now = ktime_get_raw_fast_ns();
+	u32 n;
+
+	if (!unwritten(output))
+		return;
+	n = atomic_xchg(&output->unwritten, 0);
+	ring_count_lost(&output->ring, xchg(&output->unwritten_since, 0) ?: now, n,
+			n * sizeof(struct flowtap_record_gap));
+}
+
+bool output_lost_fits(const struct flowtap_output *output, bool left)
+{
+	return ring_lost_fits(&output->ring, left ? unwritten(output) : 0);
+}
+
+void output_write_lost(struct flowtap_output *output)
+{
+	take_unwritten(output);
+	ring_write_lost(&output->ring, ktime_get_raw_fast_ns());
+}
+
 void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
 		      u32 cause, u64 size)
 {
@@ -153,6 +197,7 @@ void output_write_gap(struct flowtap_output *output, struct flowtap_thread threa
 		.cause = cause,
 	};
 
+	take_unwritten(output);
 	output_write(output, gap.time, &gap, sizeof(gap), NULL, 0);
 }
 

@@ -6,10 +6,12 @@
 #ifndef FLOWTAP_KMOD_OUTPUT_H
 #define FLOWTAP_KMOD_OUTPUT_H
 
+#ifdef __KERNEL__
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/poll.h>
 #include <linux/wait.h>
+#endif
 
 #include "aux.h"
 #include "ring.h"
@@ -45,6 +47,10 @@ struct flowtap_output {
 	struct hrtimer flush;
 	/** @flushed: it has waited long enough. */
 	bool flushed;
+	/** @unwritten: GAP records that its CPU was not asked to write; counted on any CPU. */
+	atomic_t unwritten;
+	/** @unwritten_since: when the first of them was; 0: there is none; cmpxchg, xchg. */
+	u64 unwritten_since;
 };
 
 /**
@@ -201,6 +207,36 @@ static inline void output_commit(struct flowtap_output *output, u32 size)
  */
 void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
 		      u32 cause, u64 size);
+
+/**
+ * output_leave_gap() - count a GAP record as lost that the output's CPU is not to be asked to write
+ * @output: the output.
+ * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
+ *
+ * STATS knows of it at once. A LOST record, which there is none of with FLOWTAP_OVERWRITE, comes
+ * ahead of the next GAP record, or with output_write_lost().
+ *
+ * Context: any, any CPU.
+ */
+void output_leave_gap(struct flowtap_output *output, u64 time);
+
+/**
+ * output_lost_fits() - whether output_write_lost() would write a record
+ * @output: the output.
+ * @left: for what output_leave_gap() has counted, too.
+ *
+ * Context: any CPU.
+ * Return: there are losses, and there is space for a LOST record.
+ */
+bool output_lost_fits(const struct flowtap_output *output, bool left);
+
+/**
+ * output_write_lost() - write a LOST record now, if there are losses and there is space
+ * @output: the output.
+ *
+ * Context: the output's CPU, interrupts off.
+ */
+void output_write_lost(struct flowtap_output *output);
 
 /**
  * output_published() - wake the reader if enough bytes are in the AUX area

@@ -2,9 +2,13 @@
 /*
  * Allocates, maps and writes the ring; records that do not fit are counted and become one LOST
  * record.
+ *
+ * The host's unit tests run this file on memory of their own.
  */
+#ifdef __KERNEL__
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
+#endif
 
 #include "ring.h"
 
@@ -80,13 +84,13 @@ void ring_drop_oldest(struct flowtap_ring_writer *ring, u32 size)
 	smp_wmb();
 }
 
-static void count_loss(struct flowtap_ring_writer *ring, u64 time, u32 size)
+void ring_count_lost(struct flowtap_ring_writer *ring, u64 time, u32 records, u64 size)
 {
 	if (!ring->lost_records)
 		ring->lost_since = time;
-	WRITE_ONCE(ring->lost_records, ring->lost_records + 1);
+	WRITE_ONCE(ring->lost_records, ring->lost_records + records);
 	ring->lost_bytes += size;
-	ring->total_lost_records++;
+	ring->total_lost_records += records;
 	ring->total_lost_bytes += size;
 	WRITE_ONCE(ring->control->lost_records, ring->total_lost_records);
 	WRITE_ONCE(ring->control->lost_bytes, ring->total_lost_bytes);
@@ -114,9 +118,9 @@ void ring_write_lost(struct flowtap_ring_writer *ring, u64 time)
 	ring_commit(ring, sizeof(lost));
 }
 
-bool ring_lost_fits(const struct flowtap_ring_writer *ring)
+bool ring_lost_fits(const struct flowtap_ring_writer *ring, u32 more)
 {
-	return READ_ONCE(ring->lost_records) &&
+	return (more || READ_ONCE(ring->lost_records)) &&
 	       ring->size - ring_waiting(ring) >= sizeof(struct flowtap_record_lost);
 }
 
@@ -142,7 +146,7 @@ bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u3
 	waiting = ring_waiting(ring);
 	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
 	if (ring->size - waiting < need) {
-		count_loss(ring, time, size);
+		ring_count_lost(ring, time, 1, size);
 		return false;
 	}
 	if (ring->lost_records) {
@@ -150,7 +154,8 @@ bool ring_write(struct flowtap_ring_writer *ring, u64 time, const void *head, u3
 		waiting += sizeof(struct flowtap_record_lost);
 	}
 	copy_in(ring, ring->head, head, head_size);
-	copy_in(ring, ring->head + head_size, tail, tail_size);
+	if (tail_size)
+		copy_in(ring, ring->head + head_size, tail, tail_size);
 	ring->waiting = waiting;
 	ring_commit(ring, size);
 	return true;

@@ -3,7 +3,9 @@
 #ifndef FLOWTAP_KMOD_RING_H
 #define FLOWTAP_KMOD_RING_H
 
+#ifdef __KERNEL__
 #include <linux/mm_types.h>
+#endif
 #include <linux/flowtap.h>
 
 /**
@@ -184,13 +186,25 @@ static inline void ring_commit(struct flowtap_ring_writer *ring, u32 size)
 }
 
 /**
+ * ring_count_lost() - count records as lost
+ * @ring: not in overwrite mode.
+ * @time: of the first of them, ns of CLOCK_MONOTONIC_RAW.
+ * @records: how many.
+ * @size: their bytes.
+ *
+ * Context: the writer, interrupts off.
+ */
+void ring_count_lost(struct flowtap_ring_writer *ring, u64 time, u32 records, u64 size);
+
+/**
  * ring_lost_fits() - whether ring_write_lost() would write a record
  * @ring: the ring.
+ * @more: records that are about to be counted as lost.
  *
  * Context: any CPU.
  * Return: there are losses, and there is space for a LOST record.
  */
-bool ring_lost_fits(const struct flowtap_ring_writer *ring);
+bool ring_lost_fits(const struct flowtap_ring_writer *ring, u32 more);
 
 /**
  * ring_write_lost() - write a LOST record now, if there are losses and there is space

@@ -389,6 +389,65 @@ TEST_F(members, nobodys_cpu_is_interrupted_for_nothing)
 	EXPECT_LE(ROUNDS, n[4]);
 }
 
+#define CHILDREN	1000
+#define PER_SECOND	100	/* of kmod/gap.c */
+
+/* Each child that ends there has a GAP record, which is that CPU's to write. */
+TEST_F_TIMEOUT(members, who_ends_where_he_may_not_run_interrupts_nobody_over_and_over, 120)
+{
+	volatile bool *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				     -1, 0);
+	unsigned int n, gaps = 0, i;
+	uint64_t since, seconds, lost = 0;
+	pid_t parent;
+
+	if (cpus_online() < 2 || watch_calls())
+		SKIP(return, "one CPU, or no tracefs with csd_queue_cpu");
+	ASSERT_EQ(0, pin(0, 0));
+	parent = fork_pinned(0);
+	if (!parent) {
+		while (!shared[0])
+			usleep(1000);
+		for (i = 0; i < CHILDREN; i++) {
+			if (!fork())
+				_exit(0);
+			wait(NULL);
+		}
+		shared[1] = true;
+		for (;;)
+			pause();
+	}
+	self->configure.cpu = 1;
+	self->configure.ring_pages = 64;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, parent, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	calls();
+	since = now_ns();
+	shared[0] = true;
+	ASSERT_TRUE(WAIT_FOR(shared[1]));
+	seconds = (now_ns() - since) / 1000000000 + 1;
+	/* Nor does who is told what is left. */
+	for (i = 0; i < 8; i++) {
+		EXPECT_EQ(0, disable(&self->stream));
+		EXPECT_EQ(0, enable(&self->stream));
+	}
+	n = calls();
+	put(CSD "enable", "0");
+	EXPECT_EQ(0, disable(&self->stream));
+	while (stream_next(&self->stream) == 1) {
+		gaps += self->stream.record.header.type == FLOWTAP_RECORD_GAP;
+		if (self->stream.record.header.type == FLOWTAP_RECORD_LOST)
+			lost += self->stream.record.lost.records;
+	}
+	end(parent);
+	TH_LOG("%u calls in %llu s, %u gaps, %llu lost", n, (unsigned long long)seconds, gaps,
+	       (unsigned long long)lost);
+	/* It may begin and end within a second, and DISABLE asks once more. */
+	EXPECT_GE((seconds + 1) * PER_SECOND + 1, n);
+	EXPECT_EQ(CHILDREN, gaps + lost);
+}
+
 #define TRACING	"/sys/kernel/tracing/"
 #define PLACES	"tracepoint_probe_register_prio"
 

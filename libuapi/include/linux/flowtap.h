@@ -113,7 +113,9 @@
  * task's sample before it plus one begins where that one ended: no transfer lies between them.
  * Any other is preceded by a loss; `loss` in it has a bit for each cause. A sample that filled
  * the hardware buffer (nr == depth) may have pushed transfers out and is never contiguous with its
- * predecessor. What happened without a sample to follow is reported by FLOWTAP_RECORD_GAP.
+ * predecessor. What happened without a sample to follow is reported by FLOWTAP_RECORD_GAP. Where
+ * only the stream of a CPU could write it on which that task may not run, that CPU is asked 100 times
+ * in a second at most, whoever asks: other such records are counted as lost.
  *
  * Time is CLOCK_MONOTONIC_RAW in nanoseconds everywhere. pid (process) and tid (thread) are as
  * in the PID namespace of whoever configured the stream, 0 where the task is not visible there.
