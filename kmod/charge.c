@@ -2,7 +2,10 @@
 /*
  * Counts pages by user under a lock and by process as perf does; an open can wait for memory that
  * is about to be freed.
+ *
+ * The host's unit tests run this file with users of their own.
  */
+#ifdef __KERNEL__
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/list.h>
@@ -14,6 +17,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/wait.h>
+#endif
 
 #include "charge.h"
 
@@ -70,14 +74,27 @@ static kuid_t payer_uid(void)
 	return uid;
 }
 
-static struct flowtap_payer *find_payer(kuid_t uid)
+/*
+ * With payers_lock: the caller's, or NULL: no memory. That is not allocated with the lock, which
+ * everybody needs who opens or closes: where his memory cgroup is full the caller may take his time.
+ */
+static struct flowtap_payer *lock_payer(void)
 {
-	struct flowtap_payer *payer = known_payer(uid);
+	const kuid_t uid = payer_uid();
+	struct flowtap_payer *payer, *fresh;
 
+	mutex_lock(&payers_lock);
+	payer = known_payer(uid);
 	if (payer)
 		return payer;
-	payer = kzalloc(struct_size(payer, streams, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&payers_lock);
+	fresh = kzalloc(struct_size(payer, streams, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
+	mutex_lock(&payers_lock);
+	payer = known_payer(uid);
 	if (payer) {
+		kfree(fresh);
+	} else if (fresh) {
+		payer = fresh;
 		payer->uid = uid;
 		list_add(&payer->link, &payers);
 	}
@@ -93,10 +110,10 @@ static void put_payer(struct flowtap_payer *payer)
 }
 
 /* Under payers_lock. What is beyond the free pages is the caller's to lock. */
-static int charge_user(struct flowtap_charge *charge, unsigned long pages, u32 cpu)
+static int charge_user(struct flowtap_charge *charge, struct flowtap_payer *payer,
+		       unsigned long pages, u32 cpu)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
-	struct flowtap_payer *payer = find_payer(payer_uid());
 
 	if (!payer)
 		return -ENOMEM;
@@ -145,8 +162,7 @@ int charge_pages(struct flowtap_charge *charge, unsigned long pages, u32 cpu)
 {
 	int error;
 
-	mutex_lock(&payers_lock);
-	error = charge_user(charge, pages, cpu);
+	error = charge_user(charge, lock_payer(), pages, cpu);
 	mutex_unlock(&payers_lock);
 	if (error)
 		return error;
@@ -197,10 +213,8 @@ bool charge_wait(void)
 
 struct flowtap_payer *charge_set(void)
 {
-	struct flowtap_payer *payer;
+	struct flowtap_payer *payer = lock_payer();
 
-	mutex_lock(&payers_lock);
-	payer = find_payer(payer_uid());
 	if (!payer) {
 		payer = ERR_PTR(-ENOMEM);
 	} else if (payer->sets >= SETS_PER_USER && !perfmon_capable()) {

@@ -6,7 +6,9 @@
 #ifndef FLOWTAP_KMOD_CHARGE_H
 #define FLOWTAP_KMOD_CHARGE_H
 
+#ifdef __KERNEL__
 #include <linux/types.h>
+#endif
 
 struct mm_struct;
 struct flowtap_payer;

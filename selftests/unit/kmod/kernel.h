@@ -77,6 +77,7 @@ struct signal_struct {
 
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct list_head thread_node;
 };
