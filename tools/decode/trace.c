@@ -198,10 +198,13 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 		      const char *cpu, const struct flowtap_ete_config *config, int input,
 		      const char *comment)
 {
+	struct format_request request = decoding->options->format;
 	int error;
 
 	if (output->open)
 		return 0;
+	/* All of these are Arm's: no gap at the begin leaves open whether code of RISC-V follows. */
+	request.rv64 = false;
 	*output = (struct trace_output){ .file.fd = -1 };
 	output->path = path_of(decoding, cpu);
 	if (!output->path || make_blocks(decoding, output, config)) {
@@ -214,8 +217,7 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 					 decoding->options->format.force);
 	if (error)
 		goto err_free;
-	error = format_open(&output->format, &output->file, &decoding->options->format,
-			    output->blocks, comment);
+	error = format_open(&output->format, &output->file, &request, output->blocks, comment);
 	if (error) {
 		trace_problem(decoding, output->path, error);
 		goto err_discard;

@@ -31,7 +31,11 @@ enum flowtap_tarmac_dialect {
 struct flowtap_tarmac_options {
 	struct flowtap_lines_options lines;
 	enum flowtap_tarmac_dialect dialect;
-	/* RV64 as if it were A64 (ISA O, ra is X30, U S H M are EL0 to EL3); else it is refused. */
+	/*
+	 * RV64 as if it were A64 (ISA O, ra is X30, U S H M are EL0 to EL3); else it is refused.
+	 * Where a gap comes before the first context, or block, the trace is said to be of RV64:
+	 * not to be set where it is known that it is not.
+	 */
 	bool riscv;
 };
 
