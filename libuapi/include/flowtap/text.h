@@ -16,7 +16,10 @@
  *							branch that was not taken, else E
  *	exception NUMBER(d) RETURN [interrupt] [target=T] NUMBER -1: not recorded; RETURN 0:
  *							in a mode that is not recorded, or there is
- *							none; T: the handler, where the flow goes on
+ *							none; T: the handler, where the flow goes on.
+ *							NUMBER is of another table where the trace is
+ *							of Arm's M profile (ete_packet.h); no line says
+ *							that it is, whoever reads it has to know
  *	eret						the last instruction was an exception return
  *							(of A64, or an ETMv4 said so: AArch32's are
  *							told by their range)
