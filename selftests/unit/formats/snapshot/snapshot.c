@@ -185,6 +185,34 @@ TEST_F(snapshot, spelling_does_not_matter)
 	ASSERT_EQ(-1, byte_at(self, 0, 3, 0x1000));
 }
 
+#define ETM4 "[device]\nname=ETE_0\nclass=trace_source\ntype=ETM4\n[regs]\nTRCCONFIGR=1\n" \
+	"TRCTRACEIDR=2\nTRCIDR0=0x28000ea1\nTRCIDR2=0x4\n"
+
+TEST_F(snapshot, which_processors_are_of_the_m_profile)
+{
+	static const struct {
+		const char *type;
+		bool m_profile;
+	} cores[] = {
+		{ "Cortex-M7", true }, { "cortex-m55", true }, { "STAR-MC1", true },
+		{ "ARMv6-M", true }, { "ARMv7-M", true }, { "ARMv8-M", true },
+		{ "ARMv8.1-M", true }, { "Cortex-A53", false }, { "Cortex-R52", false },
+		{ "ARMv8-A", false }, { "ARM-AA64", false }, { "Neoverse-N1", false },
+	};
+	char cpu[200];
+
+	put(self, "ete.ini", ETM4);
+	for (size_t i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+		snprintf(cpu, sizeof(cpu), "[device]\nname=cpu_0\nclass=core\ntype=%s\n"
+			 "[dump1]\nfile=code\naddress=0x1000\n", cores[i].type);
+		put(self, "cpu.ini", cpu);
+		ASSERT_EQ(0, read_it(self));
+		ASSERT_EQ(1, self->n);
+		EXPECT_EQ(cores[i].m_profile, self->sources->config.m_profile)
+			TH_LOG("%s", cores[i].type);
+	}
+}
+
 #define ETE_OF(name, id) "[device]\nname=" name "\nclass=trace_source\ntype=ETE\n[regs]\n" \
 	"TRCCONFIGR=1\nTRCTRACEIDR=" id "\nTRCIDR0=0x28000ea1\nTRCIDR2=0xc0001088\n"
 
