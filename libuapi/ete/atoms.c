@@ -156,6 +156,17 @@ static bool is_untold_jump(const struct flowtap_block *block, const struct ete_f
 	       follow->address == ete_block_end(block);
 }
 
+/* N for a branch that is always taken, at the end of what there is: its address may have been next. */
+static int lacks_address(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	const uint64_t last = block->address + block->last;
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, last,
+					  "the %s at 0x%" PRIx64 " was not taken, or its address is "
+					  "missing", flowtap_arm_class_name(block->end), last);
+
+	return status ? status : ETE_DROP;
+}
+
 /*
  * Whether the trace can be of this code: a branch that is always taken was, and the address that
  * follows, if one does, is where the branch leads. 0, ETE_DROP.
@@ -169,9 +180,9 @@ static int check_branch(struct flowtap_ete *ete, const struct flowtap_block *blo
 
 	if (taken && !block->direct)
 		return 0;
-	if (!taken && !is_untold_jump(block, follow) &&
-	    flowtap_ete_cannot_fall_through(ete, block))
-		return flowtap_ete_fell_through(ete, block);
+	if (!taken && !is_untold_jump(block, follow) && flowtap_ete_cannot_fall_through(ete, block))
+		return !block->direct && follow->kind == ETE_FOLLOW_END ?
+		       lacks_address(ete, block) : flowtap_ete_fell_through(ete, block);
 	if (follow->kind != ETE_FOLLOW_ADDRESS || follow->unrelated ||
 	    (follow->address == target &&
 	     ete_isa_of(ete->views.context.width, follow->sub_isa) == isa))

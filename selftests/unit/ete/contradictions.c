@@ -147,6 +147,19 @@ TEST_F(contradiction, elsewhere_it_may_not)
 		    "range 1080 1084 1 A64 E\n");
 }
 
+/* A recording may end between the two. */
+TEST_F(contradiction, at_the_end_nobody_knows_which_it_is)
+{
+	BEGIN();
+	WORD(0x1000) = RET;
+	WORD(0x1004) = B(0);
+	DECODE(START, N);
+	DECODE(START, N, N);
+	EXPECT_FLOW(LINES "gap no_address address=1000 detail=the return at 0x1000 was not taken, "
+		    "or its address is missing\n" LINES
+		    "gap impossible address=1000 detail=the return at 0x1000 was not taken\n");
+}
+
 TEST_F(contradiction, no_way_leads_past_a_return_of_t32)
 {
 	BEGIN();
@@ -174,7 +187,7 @@ TEST_F(contradiction, an_it_block_that_ended_before_makes_none_conditional)
 	DECODE(START_T32(0x1044), N, LONG_T32(0x1048), E);
 	EXPECT_FLOW(LINES_T32 "range 1044 1048 2 T32 E\nrange 1048 104a 1 T32 E\n");
 	EXPECT_EQ(0, self->part.ete->counts.gaps[FLOWTAP_GAP_IMPOSSIBLE]);
-	DECODE(START_T32(0x1044), N);
+	DECODE(START_T32(0x1044), N, LONG_T32(0x1050));
 	EXPECT_EQ(1, self->part.ete->counts.gaps[FLOWTAP_GAP_IMPOSSIBLE]);
 }
 
