@@ -443,9 +443,11 @@ TEST_F_TIMEOUT(members, who_ends_where_he_may_not_run_interrupts_nobody_over_and
 	end(parent);
 	TH_LOG("%u calls in %llu s, %u gaps, %llu lost", n, (unsigned long long)seconds, gaps,
 	       (unsigned long long)lost);
+	EXPECT_EQ(CHILDREN, gaps + lost);
+	if ((seconds + 1) * PER_SECOND >= CHILDREN)
+		SKIP(return, "1000 children take so long that nobody is to be kept from asking");
 	/* It may begin and end within a second, and DISABLE asks once more. */
 	EXPECT_GE((seconds + 1) * PER_SECOND + 1, n);
-	EXPECT_EQ(CHILDREN, gaps + lost);
 }
 
 #define TRACING	"/sys/kernel/tracing/"

@@ -87,6 +87,8 @@ static void explain_empty(const struct decoding *decoding)
 		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
 	else if (!counts->finalised)
 		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
+	else if (decoding->profile.gaps[FLOWTAP_GAP_NO_STREAM])
+		advise("what was to be recorded ran on CPUs that were not (record -C says which are)");
 	else if (decoding->profile.gaps[FLOWTAP_GAP_RING_FULL])
 		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
 	else if (decoding->recording.aux)

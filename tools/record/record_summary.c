@@ -110,12 +110,30 @@ static const char *remedy(uint32_t source, uint32_t cause)
 	return NULL;
 }
 
+/*
+ * No ring was full: they are GAP records of tasks on CPUs without a stream, which a CPU that has one
+ * writes so often only (flowtap.h, contiguity of samples).
+ */
+static bool are_unwritten_gaps(const struct streams *streams, const struct flowtap_stats *sum)
+{
+	uint64_t pages;
+
+	if (!sum->lost_records || sum->lost_samples)
+		return false;
+	pages = streams->session.streams[0].configure.ring_pages;
+	return sum->high_water < pages * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
 static void print_losses(const struct streams *streams, const struct flowtap_stats *sum)
 {
 	char records[32], samples[32], entries[32];
 	const char *fix = NULL;
 
-	if (sum->lost_records && streams->session.source == FLOWTAP_SOURCE_ETE) {
+	if (are_unwritten_gaps(streams, sum)) {
+		advise("lost %s record%s: gaps of tasks that ended on CPUs that are not recorded; "
+		       "-C with those CPUs loses less",
+		       number_group(sum->lost_records, records), plural(sum->lost_records));
+	} else if (sum->lost_records && streams->session.source == FLOWTAP_SOURCE_ETE) {
 		advise("lost %s record%s: %s; a greater --ring-pages loses less",
 		       number_group(sum->lost_records, records), plural(sum->lost_records),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
