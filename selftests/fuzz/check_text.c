@@ -47,8 +47,8 @@ static const char *const seeds[] = {
 	"Q2 clk 0 IT (2) 0000000080000002 006000ef A svc_ns : jal 80000008\n"
 	"2 clk R ra 0000000080000006\n3 clk 0 IT (3) 0000000080000008 1141 A usr_ns : add sp,sp,-16\n"
 	"10 clk MR8 00103fc4 0010400000000000\n5 clk 1 IS (3) 000000008000000c c501 A mon_s : beqz\n",
-	"Q1 clk 0 IT (9) 00000004 3c080001 A svc : lui t0,0x1\n"
-	"0 clk 0 IT (2) 00000008 eafffffe A usr : b 8\n3 clk 300 IT (4) 00000008 bf00 T usr : nop",
+	("Q1 clk 0 IT (9) 00000004 3c080001 A svc : lui t0,0x1\n"
+	 "0 clk 0 IT (2) 00000008 eafffffe A usr : b 8\n3 clk 300 IT (4) 00000008 bf00 T usr : nop"),
 };
 
 /* What the check said of a file. */

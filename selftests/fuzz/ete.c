@@ -128,7 +128,8 @@ static void decode(struct input *input, size_t piece, struct checker *checker)
 	*checker = (struct checker) { .sink = { check_block, check_element } };
 	blocks = flowtap_blocks_new(flowtap_ete_wfx_is_p0(&input->config) ? flowtap_arm_block_wfx :
 				    flowtap_arm_block, 1 << 20);
-	check(fd >= 0 && blocks && !flowtap_stf_new(fd, &stf_options, &stf));
+	check(fd >= 0 && blocks);
+	check(!flowtap_stf_new(fd, &stf_options, &stf));
 	checker->stf = flowtap_stf_sink(stf);
 	if (flowtap_ete_new(&input->config, &input->options, &images, blocks, &checker->sink, &ete))
 		goto out;

@@ -6,7 +6,7 @@
 FUZZ_SECONDS ?= 60
 
 comma := ,
-FUZZ_FLAGS := -O1 -g -Wno-error -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined \
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
 $(eval $(call userland,clang,,$(FUZZ_FLAGS),clang))
 
