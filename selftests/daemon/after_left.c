@@ -88,10 +88,7 @@ TEST_F(after, one_that_cannot_be_finished_is_put_off_and_kept)
 	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
 	ASSERT_EQ(0, unlink(path));
 	ASSERT_EQ(0, symlink("/dev/null", path));
-	for (int i = 0; i < PATIENCE && !self->after.again; i++) {
-		after_step(&self->after, number_now(), TIME);
-		usleep(STEP_US);
-	}
+	ASSERT_TRUE(until(self, &self->after.again, 1));
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=put-off work=mend name=" FIRST ".ftap "
 			   "why=\"ended with status 125\" "));
 	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
