@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holds the lines of the index in memory, and writes the file anew under another name, then
- * renames it.
+ * Holds the lines of the index in memory. A line more goes to the end of the file, one that is no more
+ * is overwritten where it is; with too many of those the file is written anew under another name,
+ * then renamed.
  */
 #include "index.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,8 +24,10 @@
 #define NEW_NAME "index.new"
 #define LINE 256
 #define TEXT 200
+#define DEAD 64			/* lines of none, beyond as many as there are others */
 
 struct index_line {
+	uint64_t at;			/* bytes before it in the file; what was read: lines */
 	char name[STORE_NAME];
 	char text[TEXT];		/* the columns after it */
 };
@@ -39,7 +43,8 @@ static int add_line(struct index_line **lines, size_t *n, const char *name, cons
 
 	if (error)
 		return error;
-	line = &(*lines)[(*n)++];
+	line = &(*lines)[*n];
+	line->at = (*n)++;
 	snprintf(line->name, sizeof(line->name), "%s", name);
 	snprintf(line->text, sizeof(line->text), "%s", text);
 	return 0;
@@ -51,37 +56,51 @@ static int by_name(const void *one, const void *other)
 		      ((const struct index_line *)other)->name);
 }
 
+static int by_name_and_place(const void *one, const void *other)
+{
+	const struct index_line *a = one, *b = other;
+	const int order = by_name(a, b);
+
+	return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Of several the last one, which was written last. */
 static struct index_line *find(struct index_line *lines, size_t n, const char *name)
 {
-	struct index_line key = { 0 };
+	struct index_line key = { 0 }, *found;
 
 	snprintf(key.name, sizeof(key.name), "%s", name);
-	return n ? bsearch(&key, lines, n, sizeof(*lines), by_name) : NULL;
+	found = n ? bsearch(&key, lines, n, sizeof(*lines), by_name) : NULL;
+	while (found && found + 1 < lines + n && !by_name(found, found + 1))
+		found++;
+	return found;
 }
 
 int index_open(struct index *index, int directory)
 {
 	int fd = openat(directory, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[LINE], *tab;
+	char line[LINE], *tab, *end;
 	int error = 0;
 
-	*index = (struct index){ .directory = directory };
+	*index = (struct index){ .directory = directory, .fd = -1 };
 	if (!file && fd >= 0)
 		close(fd);
 	while (file && !error && index->n_read < STORE_SEGMENTS_MAX &&
 	       fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = 0;
+		/* One without an end was being written when the power went. */
+		end = strchr(line, '\n');
 		tab = strchr(line, '\t');
-		if (line[0] == '#' || !tab || tab - line >= STORE_NAME)
+		if (line[0] == '#' || !end || !tab || tab - line >= STORE_NAME)
 			continue;
-		*tab = 0;
+		*end = *tab = 0;
 		error = add_line(&index->read, &index->n_read, line, tab + 1);
 	}
 	if (file)
 		fclose(file);
 	if (index->n_read)
-		qsort(index->read, index->n_read, sizeof(index->read[0]), by_name);
+		qsort(index->read, index->n_read, sizeof(index->read[0]),
+		      by_name_and_place);
 	return error;
 }
 
@@ -103,6 +122,78 @@ static void date(char text[32], uint64_t time)
 		strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
+/* --- The file. --- */
+
+static void close_file(struct index *index)
+{
+	if (index->fd >= 0)
+		close(index->fd);
+	index->fd = -1;
+}
+
+/* Whether the file is there as it was written last: people may have moved or changed it. */
+static bool is_ours(const struct index *index)
+{
+	struct stat open, there;
+
+	return index->fd >= 0 && !fstat(index->fd, &open) &&
+	       !fstatat(index->directory, FILE_NAME, &there, AT_SYMLINK_NOFOLLOW) &&
+	       open.st_dev == there.st_dev && open.st_ino == there.st_ino &&
+	       (uint64_t)open.st_size == index->size;
+}
+
+/* Where that fails the file is to be written anew. */
+static bool write_at(struct index *index, uint64_t at, const char *text, size_t n)
+{
+	if (lseek(index->fd, (off_t)at, SEEK_SET) == (off_t)at &&
+	    write(index->fd, text, n) == (ssize_t)n)
+		return true;
+	close_file(index);
+	return false;
+}
+
+static size_t size_of(const struct index_line *line)
+{
+	return strlen(line->name) + strlen(line->text) + 2;
+}
+
+/* Behind all others. Whether it is there, on the disk: else the file is to be written anew. */
+static bool append(struct index *index, struct index_line *line)
+{
+	char text[STORE_NAME + TEXT + 2];
+	const size_t n = size_of(line);
+
+	snprintf(text, sizeof(text), "%s\t%s\n", line->name, line->text);
+	if (!is_ours(index) || !write_at(index, index->size, text, n))
+		return false;
+	if (fsync(index->fd)) {
+		close_file(index);
+		return false;
+	}
+	line->at = index->size;
+	index->size += n;
+	return true;
+}
+
+/* The line at this place holds no more. Where that does not come to the disk it does no harm. */
+static void strike(struct index *index, uint64_t at, size_t n)
+{
+	char marks[STORE_NAME + TEXT + 2];
+
+	memset(marks, '#', sizeof(marks));
+	index->dead++;
+	if (is_ours(index))
+		write_at(index, at, marks, n - 1);
+}
+
+void index_settle(struct index *index)
+{
+	if (!is_ours(index) || index->dead > index->n - index->removed + DEAD)
+		index_write(index);
+}
+
+/* --- --- */
+
 void index_add(struct index *index, const char *name, uint64_t bytes,
 	       const struct store_facts *facts)
 {
@@ -114,30 +205,42 @@ void index_add(struct index *index, const char *name, uint64_t bytes,
 		 ended, bytes, facts->records, facts->lost, facts->why);
 	if (add_line(&index->lines, &index->n, name, text))
 		index->error = -ENOMEM;
-	index_write(index);
+	else if (!append(index, &index->lines[index->n - 1]))
+		index_write(index);
 }
 
 /* The fourth column after the name. */
+static void put_packed(struct index_line *line, uint64_t bytes)
+{
+	char *text = line->text, *from = text, *to, new[TEXT];
+
+	for (int column = 0; column < 3 && from; column++) {
+		from = strchr(from, '\t');
+		from = from ? from + 1 : NULL;
+	}
+	to = from ? strchr(from, '\t') : NULL;
+	if (!to)
+		return;
+	snprintf(new, sizeof(new), "%.*s%" PRIu64 "%s", (int)(from - text), text, bytes, to);
+	strcpy(text, new);
+}
+
+/* There is always a line: the new one is there before the old one goes. */
 void index_packed(struct index *index, const char *name, uint64_t bytes)
 {
-	for (size_t i = 0; i < index->n; i++) {
-		char *text = index->lines[i].text, *from = text, *to, new[TEXT];
+	for (size_t i = index->n; i-- > index->gone;) {
+		struct index_line *line = &index->lines[i];
+		const uint64_t at = line->at;
+		const size_t n = size_of(line);
 
-		if (strcmp(index->lines[i].name, name))
+		if (strcmp(line->name, name))
 			continue;
-		for (int column = 0; column < 3 && from; column++) {
-			from = strchr(from, '\t');
-			from = from ? from + 1 : NULL;
-		}
-		to = from ? strchr(from, '\t') : NULL;
-		if (to) {
-			snprintf(new, sizeof(new), "%.*s%" PRIu64 "%s", (int)(from - text), text, bytes,
-				 to);
-			strcpy(text, new);
-		}
+		put_packed(line, bytes);
+		if (append(index, line))
+			strike(index, at, n);
 		break;
 	}
-	index_write(index);
+	index_settle(index);
 }
 
 /* Many may go at once, the oldest first: what is left is moved together when it is written. */
@@ -146,7 +249,9 @@ void index_remove(struct index *index, const char *name)
 	for (size_t i = index->gone; i < index->n; i++) {
 		if (strcmp(index->lines[i].name, name))
 			continue;
+		strike(index, index->lines[i].at, size_of(&index->lines[i]));
 		index->lines[i].name[0] = 0;
+		index->removed++;
 		while (index->gone < index->n && !index->lines[index->gone].name[0])
 			index->gone++;
 		return;
@@ -165,14 +270,21 @@ static void drop_removed(struct index *index)
 		kept++;
 	}
 	index->n = kept;
-	index->gone = 0;
+	index->gone = index->removed = 0;
 }
 
-static int write_lines(const struct index *index, FILE *file)
+/* And where they are in it. 0 or -errno. */
+static int write_lines(struct index *index, FILE *file)
 {
+	index->size = sizeof(heading) - 1;
 	fputs(heading, file);
-	for (size_t i = 0; i < index->n; i++)
-		fprintf(file, "%s\t%s\n", index->lines[i].name, index->lines[i].text);
+	for (size_t i = 0; i < index->n; i++) {
+		struct index_line *line = &index->lines[i];
+
+		line->at = index->size;
+		index->size += size_of(line);
+		fprintf(file, "%s\t%s\n", line->name, line->text);
+	}
 	return fflush(file) || fsync(fileno(file)) ? -errno : 0;
 }
 
@@ -183,20 +295,25 @@ void index_write(struct index *index)
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	int error;
 
-	drop_removed(index);
-	if (!file) {
+	if (!file)
 		index->error = -errno;
+	drop_removed(index);
+	close_file(index);
+	index->dead = 0;
+	if (!file) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
 	error = write_lines(index, file);
+	index->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fclose(file) && !error)
 		error = -errno;
 	if (!error && renameat(index->directory, NEW_NAME, index->directory, FILE_NAME))
 		error = -errno;
 	if (error) {
 		index->error = error;
+		close_file(index);
 		unlinkat(index->directory, NEW_NAME, 0);
 	}
 }
@@ -213,5 +330,6 @@ void index_close(struct index *index)
 {
 	free(index->lines);
 	free(index->read);
-	*index = (struct index){ .directory = -1 };
+	close_file(index);
+	*index = (struct index){ .directory = -1, .fd = -1 };
 }

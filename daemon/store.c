@@ -152,6 +152,7 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 	if (!store)
 		return -ENOMEM;
 	store->limits = *limits;
+	store->index.fd = -1;
 	store->next = 1;
 	store->most = SEGMENTS_KEPT;
 	store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -495,7 +496,7 @@ int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 		memmove(store->segments + kept, store->segments + i,
 			(store->n - i) * sizeof(store->segments[0]));
 		store->n -= i - kept;
-		index_write(&store->index);
+		index_settle(&store->index);
 	}
 	/* Else what was left would keep anything from being recorded until it is finished. */
 	while (!store_fits(store, need) && store_delete_left(store))
@@ -511,7 +512,7 @@ unsigned int store_delete_oldest(struct store *store)
 		store->n--;
 		memmove(store->segments + i, store->segments + i + 1,
 			(store->n - i) * sizeof(store->segments[0]));
-		index_write(&store->index);
+		index_settle(&store->index);
 		return 1;
 	}
 	return 0;
@@ -539,7 +540,7 @@ bool store_drop_removed(struct store *store, const char *name)
 		return false;
 	memmove(segment, segment + 1,
 		(size_t)(store->segments + --store->n - segment) * sizeof(*segment));
-	index_write(&store->index);
+	index_settle(&store->index);
 	return true;
 }
 
