@@ -35,6 +35,7 @@ struct metrics {
 	uint64_t after_cpu;			/* of children that packed and decoded, and of copying images */
 	uint64_t resident;			/* bytes, without the rings */
 	uint64_t full;				/* ns in which no segment could be written */
+	uint64_t disk_slow;			/* ns that the disk was waited for, a second and more each */
 	uint64_t segments;			/* finished since the start */
 	uint64_t segments_deleted;
 	uint64_t segments_bytes;		/* that there are now, on the disk */

@@ -569,16 +569,20 @@ static void turn_open(struct run *run)
 	if (run->collect.enabled)
 		switch_on(run, on_duty(run, now, &duty));
 	choice_serve(run->choice, now);
+	disk_begin(&run->disk);
 	error = collect_take(&run->collect);
+	disk_end(&run->disk);
 	run_take_triggers(run);
 	handle_signals(run);
 	serve(run, now);
 	if (run->state == RUN_LENT)
 		return;
+	disk_begin(&run->disk);
 	if (error)
 		wait_for_space(run, error);
 	else
 		keep_segments(run, now);
+	disk_end(&run->disk);
 }
 
 /*
@@ -608,8 +612,10 @@ static void turn(struct run *run)
 		run_govern(run, now);
 		if (run->state != RUN_LENT && !run->collect.paused)
 			cpus_look(run);
+		disk_begin(&run->disk);
 		rewrite_unfinished(run);
 		work_after(run, now);
+		disk_end(&run->disk);
 	}
 	notify_manager(run, now);
 }

@@ -11,6 +11,7 @@
 #include "collect.h"
 #include "conf.h"
 #include "cpus.h"
+#include "disk.h"
 #include "governor.h"
 #include "images.h"
 #include "lend.h"
@@ -83,6 +84,7 @@ struct run {
 	uint64_t crashes_missed; /* until then no message says that some were missed */
 	uint64_t probes_missed;	/* the same of probes */
 	struct probes *probes;	/* NULL: none */
+	struct disk disk;	/* how long it was waited for */
 	struct metrics figures;
 	struct answer_page page;
 	struct totals totals;	/* what the figures have of CPUs */

@@ -130,6 +130,49 @@ TEST_F(run, where_too_many_were_unfinished_it_goes_on_when_one_is_finished)
 	EXPECT_STREQ("stop", fake.why);
 }
 
+static void turn_slowly(uint64_t slow)
+{
+	fake.slow = slow;
+	fake.size = UINT64_MAX;
+	fake.turns = 2;
+	run.over = false;
+}
+
+/* Two files are synced each time that a segment ends: it and the index. */
+TEST_F(run, a_disk_that_keeps_it_waiting_is_told_once_a_minute)
+{
+	struct logged logged;
+
+	logged_open(&logged);
+	turn_slowly(4000000000);
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_STREQ("level=warning event=disk-slow took=8.000s times=1 longest=8.000s\n",
+		     logged_since(&logged));
+	turn_slowly(3000000000);
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_STREQ("", logged_since(&logged));
+	fake.now += HOUR / 60;
+	turn_slowly(0);
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_STREQ("level=warning event=disk-slow took=6.000s times=1 longest=6.000s\n",
+		     logged_since(&logged));
+	EXPECT_EQ(14000000000, run.disk.waited);
+	logged_close(&logged);
+}
+
+TEST_F(run, what_it_works_itself_is_no_wait_for_the_disk)
+{
+	struct logged logged;
+
+	logged_open(&logged);
+	turn_slowly(4000000000);
+	fake.works = true;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_STREQ("", logged_since(&logged));
+	EXPECT_EQ(0, run.disk.waited);
+	logged_close(&logged);
+}
+
 /* Else it would be looked for each second. */
 TEST_F(run, what_is_written_again_meanwhile_does_not_look_for_room)
 {

@@ -43,6 +43,8 @@ static struct {
 	unsigned int rotate_at;		/* then somebody asks for that; 0: nobody does */
 	unsigned int sick_until;	/* before, nothing is taken, and each turn wants another */
 	uint64_t slow;			/* ns that it takes for a file */
+	bool works;			/* what takes it is the thread itself */
+	uint64_t worked;		/* ns of its CPU time */
 	unsigned int ons;		/* of them, those that began with it on */
 	unsigned int on_taken, taken;	/* collect_take, of them with it on */
 	unsigned int on_synced, synced;	/* files that were synced, of them with it on */
@@ -60,9 +62,11 @@ static struct {
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-	if (clock != CLOCK_MONOTONIC_RAW)
+	const uint64_t ns = clock == CLOCK_THREAD_CPUTIME_ID ? fake.worked : fake.now;
+
+	if (clock != CLOCK_MONOTONIC_RAW && clock != CLOCK_THREAD_CPUTIME_ID)
 		return (int)syscall(SYS_clock_gettime, clock, time);
-	*time = (struct timespec){ (time_t)(fake.now / 1000000000), (long)(fake.now % 1000000000) };
+	*time = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 	return 0;
 }
 
@@ -186,6 +190,7 @@ int fsync(int fd)
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
 		fake.synced++;
 		fake.now += fake.slow;
+		fake.worked += fake.works ? fake.slow : 0;
 		fake.on_synced += run.collect.enabled;
 		fake.live_synced += fd == fake.live;
 		if (fake.unsynced) {
