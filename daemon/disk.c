@@ -53,3 +53,9 @@ void disk_end(struct disk *disk)
 	if (disk->times && now >= disk->silent)
 		report(disk, now);
 }
+
+void disk_last(struct disk *disk)
+{
+	if (disk->times)
+		report(disk, number_now());
+}

@@ -25,5 +25,7 @@ void disk_begin(struct disk *disk);
  * told now, what follows within a minute together when that is over.
  */
 void disk_end(struct disk *disk);
+/* No other follows: what was not told is. */
+void disk_last(struct disk *disk);
 
 #endif /* FLOWTAP_DAEMON_DISK_H */

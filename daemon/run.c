@@ -205,13 +205,16 @@ static void end_segment(struct run *run, const char *why, int error)
 
 void run_end_segment(struct run *run, const char *why)
 {
-	int error = collect_end(&run->collect);
+	int error;
 
+	disk_begin(&run->disk);
+	error = collect_end(&run->collect);
 	if (error) {
 		complain("the last segment is not whole: %s", strerror(-error));
 		run->failed = true;
 	}
 	end_segment(run, why, error);
+	disk_end(&run->disk);
 	event_unsaved(collect_waiting(&run->collect));
 }
 
@@ -645,7 +648,10 @@ static int end(struct run *run)
 	notify_send(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
+	disk_begin(&run->disk);
 	end_unfinished(run);
+	disk_end(&run->disk);
+	disk_last(&run->disk);
 	/* Losses that no event has yet. */
 	run_keep_figures(run);
 	totals_report_losses(&run->totals, UINT64_MAX);
