@@ -118,6 +118,7 @@ int decoded_write(int directory, const char *name, const char *file, const char 
 {
 	const size_t size = strlen(text);
 	char path[PATH];
+	ssize_t written;
 	int fd, to, error = 0;
 
 	path_of(path, name, true);
@@ -125,8 +126,11 @@ int decoded_write(int directory, const char *name, const char *file, const char 
 	if (fd < 0)
 		return fd;
 	to = openat(fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
-	if (to < 0 || write(to, text, size) != (ssize_t)size)
-		error = errno ? -errno : -EIO;
+	written = to < 0 ? -1 : write(to, text, size);
+	if (written < 0)
+		error = -errno;
+	else if ((size_t)written < size)
+		error = -ENOSPC;	/* it took what there was space for, and errno says nothing */
 	if (to >= 0)
 		close(to);
 	close(fd);

@@ -6,6 +6,7 @@
 #include "store_fixture.h"
 
 #include <flowtap/packed.h>
+#include <sys/resource.h>
 
 #include "decoded.h"
 
@@ -193,6 +194,18 @@ static int decode(FIXTURE_DATA(store) *self, const char *name, size_t size)
 	close(directory);
 	free(text);
 	return error;
+}
+
+TEST_F(store, half_of_a_file_is_an_error_whatever_failed_before)
+{
+	struct rlimit limit;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &limit));
+	limit.rlim_cur = 50000;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	/* This leaves EEXIST or another in errno. */
+	ASSERT_EQ(-1, mkdir(self->directory, 0700));
+	EXPECT_EQ(-ENOSPC, decode(self, FIRST, 100000));
 }
 
 TEST_F(store, what_was_decoded_counts_and_goes_with_its_segment)
