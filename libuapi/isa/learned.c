@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define ARENA		(256U << 10)
-#define TRIM_EVERY	1024U		/* blocks that were added */
 
 struct learned_arena {
 	struct learned_arena *next;
@@ -169,6 +168,13 @@ bool flowtap_learned_trim(struct flowtap_learned *learned)
 	return true;
 }
 
+/* Where no run is held. A long block and what sinks keep with it may be a MiB: one by one. */
+static void look_at_limit(struct flowtap_learned *learned)
+{
+	if (learned->added)
+		flowtap_learned_trim(learned);
+}
+
 /* Bytes that live as long as the blocks; NULL: no memory. */
 static const uint8_t *keep(struct flowtap_learned *learned, const uint8_t *bytes, size_t size)
 {
@@ -296,8 +302,7 @@ int flowtap_learned_flush(struct flowtap_learned *learned)
 		target = run->direct ? run->target : 0;
 	}
 	status = add_run(learned, taken, taken ? target : run_end(run), NULL);
-	if (learned->added >= TRIM_EVERY)
-		flowtap_learned_trim(learned);
+	look_at_limit(learned);
 	return status;
 }
 
@@ -361,8 +366,7 @@ static int end_run(struct flowtap_learned *learned, unsigned int isa, uint64_t a
 		return status ? status : flow_emit_elsewhere(learned->sink, last);
 	}
 	status = add_run(learned, taken, taken ? address : run_end(run), NULL);
-	if (learned->added >= TRIM_EVERY)
-		flowtap_learned_trim(learned);
+	look_at_limit(learned);
 	return status;
 }
 
@@ -490,8 +494,11 @@ int flowtap_learned_instruction(struct flowtap_learned *learned, enum flowtap_is
 		status = flowtap_learned_turn(learned);
 	if (status)
 		return status;
-	if (!run->size)
+	if (!run->size) {
+		/* Where each block was completed no flush may ever come. */
+		look_at_limit(learned);
 		begin_run(learned, isa, address);
+	}
 	if (add_known(run, bytes, size))
 		return 0;
 	if (run->known)

@@ -449,9 +449,11 @@ static const struct flowtap_render *rendered(struct stf_reader *reader, struct f
 {
 	const struct flowtap_render *render = flowtap_slot_guess(&reader->slot, block);
 
-	if (__builtin_expect(render->owner != reader->slot.owner, 0) &&
-	    (flowtap_stf_render(block, &reader->slot, &render) || !render))
-		return NULL;
+	if (__builtin_expect(render->owner != reader->slot.owner, 0)) {
+		reader->learned->added++;
+		if (flowtap_stf_render(block, &reader->slot, &render) || !render)
+			return NULL;
+	}
 	return render->mark & STF_MARK_APART ? NULL : render;
 }
 

@@ -196,6 +196,60 @@ TEST(sparse_files_take_no_memory_and_end_where_there_is_no_record)
 	output_free(&whole);
 }
 
+/* Blocks that are in memory: of those that went only counts are left. */
+static void add_bytes(const struct flowtap_block *block, void *argument)
+{
+	if (block->bytes)
+		*(uint64_t *)argument += block->size;
+}
+
+struct most {
+	struct flowtap_sink sink;
+	struct flowtap_learned *learned;
+	uint64_t bytes;		/* of blocks, at a time */
+};
+
+static int measure(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		   uint64_t target)
+{
+	struct most *most = (struct most *)sink;
+	uint64_t bytes = 0;
+
+	(void)block, (void)taken, (void)target;
+	flowtap_blocks_visit(flowtap_learned_blocks(most->learned), add_bytes, &bytes);
+	if (bytes > most->bytes)
+		most->bytes = bytes;
+	return 0;
+}
+
+/* 4 Mi instructions in a row, of which each buffer that is read ends within a block. */
+TEST(code_without_branches_takes_no_more_memory_than_other_code)
+{
+	struct flowtap_learned *learned = flowtap_learned_new(2U << 20);
+	struct most most = {
+		.sink = { measure, flowtap_sink_nowhere()->element }, .learned = learned,
+	};
+	struct output made = made_stf(7, false, 12, NULL);
+	struct flowtap_read read = { .sink = &most.sink, .learned = learned };
+	const uint8_t force_pc[] = { 0x09, 0, 0, 0, 0x40, 0, 0, 0, 0 };
+	static uint8_t nops[3U << 16];
+
+	ASSERT_NE(NULL, learned);
+	for (size_t i = 0; i < sizeof(nops); i += 3)
+		memcpy(nops + i, "\xf1\x01\x00", 3);
+	lseek(made.fd, 0, SEEK_END);
+	ASSERT_EQ((ssize_t)sizeof(force_pc), write(made.fd, force_pc, sizeof(force_pc)));
+	for (unsigned int i = 0; i < 64; i++)
+		ASSERT_EQ((ssize_t)sizeof(nops), write(made.fd, nops, sizeof(nops)));
+	lseek(made.fd, 0, SEEK_SET);
+	EXPECT_EQ(0, flowtap_stf_read(&read, made.fd));
+	EXPECT_LE(64U << 16, read.instructions);
+	EXPECT_LT(0, most.bytes);
+	EXPECT_LT(most.bytes, 2U << 20);
+	flowtap_learned_free(learned);
+	output_free(&made);
+}
+
 /* Of a .zstf: where the first block ends, which is the header's (RFC 8878 3.1.1). */
 static size_t header_end(const struct output *file)
 {
