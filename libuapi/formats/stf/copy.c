@@ -31,6 +31,7 @@ struct copier {
 	struct flowtap_stf_sizes sizes;
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
+	bool another;			/* another trace begins here, of which nothing is copied */
 	bool narrow;			/* A32 or T32: not known any more after damage */
 	bool forces;			/* FORCE_PC `forced` has to be said before what comes next */
 	uint64_t pc, forced;		/* out.pc: after the last opcode */
@@ -196,7 +197,8 @@ static int get_record(struct copier *copier, size_t *size)
 		copier->group.target = stf_number(bytes + 1, 8);
 		return 0;
 	}
-	if (!copier->copy->records && bytes[0] != STF_IDENTIFIER)
+	copier->another = copier->body && bytes[0] == STF_IDENTIFIER;
+	if (copier->another || (!copier->copy->records && bytes[0] != STF_IDENTIFIER))
 		return -EBADMSG;
 	error = flowtap_stf_record_parse(bytes, there, &copier->sizes, &record, size);
 	if (error)
@@ -454,9 +456,9 @@ static int copy_all(struct copier *copier)
 		if (error == -EBADMSG) {
 			if (!copier->copy->records)
 				return copier->copy->damaged ? -ENODATA : error;
-			error = drop_group(copier, "what stands here is no record");
+			error = drop_group(copier, copier->another ? STF_ANOTHER : STF_NO_RECORD);
 			/* What is after it is only found through the next chunk. */
-			if (!error && (!stf_source_give_up(input) || !copier->body))
+			if (!error && (copier->another || !stf_source_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
 			begin_input(copier);
 		}

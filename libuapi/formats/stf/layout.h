@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What gaps say where reading ends, or goes on with the next chunk. */
+#define STF_NO_RECORD	"what stands here is no record"
+#define STF_ANOTHER	"another trace begins here"
+
 enum stf_position {
 	STF_POSITION_NONE,	/* there is no such record */
 	STF_POSITION_HEADER,

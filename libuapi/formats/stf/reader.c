@@ -78,6 +78,8 @@ static void parse_header(struct stf_reader *reader, uint8_t descriptor, const ui
 	case STF_IDENTIFIER:
 		if (memcmp(payload, "STF", 3))
 			flowtap_stf_problem(reader, reader->record, "the identifier is not STF");
+		else if (reader->read->records > 1)
+			flowtap_stf_problem(reader, reader->record, "a second IDENTIFIER in the header");
 		break;
 	case STF_VERSION:
 		if (stf_number(payload, 4) != 1)
@@ -105,8 +107,6 @@ static void parse_header(struct stf_reader *reader, uint8_t descriptor, const ui
 		parse_vlen(reader, stf_number(payload, 4));
 		break;
 	case STF_END_HEADER:
-		if (reader->body)
-			break;
 		parse_isa(reader);
 		reader->body = true;
 		reader->pc = reader->group.force_pc;
@@ -304,6 +304,10 @@ static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uin
 		}
 		flowtap_stf_problem(reader, reader->record, "%s in the header",
 				    stf_name(descriptor));
+	} else if (position == STF_POSITION_HEADER && reader->body) {
+		/* What comes is still read by the header: a file has one. */
+		flowtap_stf_problem(reader, reader->record, "%s after the header is passed over",
+				    stf_name(descriptor));
 	} else if (position == STF_POSITION_HEADER) {
 		parse_header(reader, descriptor, payload);
 	} else if (descriptor == STF_COMMENT) {
@@ -328,6 +332,9 @@ static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
 				    "descriptor 0 is reserved for errors";
 	if (!reader->identified && descriptor != STF_IDENTIFIER)
 		return "the trace does not begin with IDENTIFIER";
+	/* Files that were put one behind the other: ISA, sizes and processes may all be others. */
+	if (reader->body && descriptor == STF_IDENTIFIER)
+		return "another trace begins here, which is not read: each has to be a file";
 	return NULL;
 }
 
@@ -353,6 +360,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 	why = hopeless(reader, bytes[0]);
 	if (why) {
 		flowtap_stf_problem(reader, reader->record, "descriptor 0x%02x: %s", bytes[0], why);
+		reader->another = bytes[0] == STF_IDENTIFIER;
 		return STEP_LOST;
 	}
 	payload = stf_payload(&reader->widths, bytes[0], bytes + 1, size - 1);
@@ -561,8 +569,8 @@ static int read_all(struct stf_reader *reader)
 		if (found == STEP_MORE && input->over)
 			return end(reader, skip || input->at < input->end);
 		if (found == STEP_LOST) {
-			status = drop_group(reader, "what stands here is no record");
-			if (status || !stf_source_give_up(input) || !reader->body)
+			status = drop_group(reader, reader->another ? STF_ANOTHER : STF_NO_RECORD);
+			if (status || reader->another || !stf_source_give_up(input) || !reader->body)
 				return status;
 			skip = 0;
 		}

@@ -37,6 +37,7 @@ struct stf_reader {
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
 	bool headless;			/* the header is lost: what comes after it cannot be read */
+	bool another;			/* another trace begins here, of which nothing is read */
 	bool has_mode;			/* the file says in which mode something is executed */
 	bool identified;
 	uint16_t isa_record, iem;

@@ -196,6 +196,66 @@ TEST(sparse_files_take_no_memory_and_end_where_there_is_no_record)
 	output_free(&whole);
 }
 
+/* `cat a.stf b.stf`: of the second one nothing fits, and of the first nothing is lost. */
+TEST(where_another_trace_begins_reading_ends_and_says_so)
+{
+	static const char detail[] = "gap bad_record size=unknown detail=another trace begins here\n";
+
+	for (int arm = 0; arm < 2; arm++) {
+		struct output first = made_stf(7, arm, 200, NULL), second = made_stf(8, !arm, 200, NULL);
+		struct flowtap_stf_copy copy;
+		struct reading alone, both;
+		struct output copied;
+		int status;
+
+		read_file(&alone, first.fd, NULL);
+		ASSERT_EQ((ssize_t)second.size,
+			  pwrite(first.fd, second.bytes, second.size, (off_t)first.size));
+		read_file(&both, first.fd, NULL);
+		EXPECT_EQ(0, both.status);
+		EXPECT_EQ(1, both.read.problems);
+		EXPECT_EQ(first.size, both.first_offset);
+		EXPECT_NE(NULL, strstr(both.reasons, "another trace begins here"));
+		EXPECT_EQ(alone.read.instructions, both.read.instructions);
+		EXPECT_EQ(0, memcmp(alone.text.bytes, both.text.bytes, alone.text.size));
+		EXPECT_STREQ(detail, (const char *)both.text.bytes + alone.text.size);
+		reading_free(&both);
+
+		copied = copy_of(first.fd, 0, &copy, &status);
+		EXPECT_EQ(0, status);
+		EXPECT_TRUE(copy.damaged);
+		read_file(&both, copied.fd, NULL);
+		EXPECT_EQ(0, both.read.problems) TH_LOG("%s", both.reasons);
+		EXPECT_EQ(alone.read.instructions, both.read.instructions);
+		reading_free(&both);
+		reading_free(&alone);
+		output_free(&copied);
+		output_free(&second);
+		output_free(&first);
+	}
+}
+
+/* A record of the header changes nothing of how what comes is read. */
+TEST(a_header_s_record_after_the_header_is_told_and_passed_over)
+{
+	static const uint8_t features[] = { 0x07, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct output first = made_stf(7, false, 200, NULL), longer = output_new();
+	struct reading alone, both;
+
+	read_file(&alone, first.fd, NULL);
+	ASSERT_EQ((ssize_t)first.size, write(longer.fd, first.bytes, first.size));
+	ASSERT_EQ((ssize_t)sizeof(features), write(longer.fd, features, sizeof(features)));
+	read_file(&both, longer.fd, NULL);
+	EXPECT_EQ(1, both.read.problems);
+	EXPECT_EQ(first.size, both.first_offset);
+	EXPECT_NE(NULL, strstr(both.reasons, "TRACE_INFO_FEATURE after the header is passed over"));
+	EXPECT_STREQ((const char *)alone.text.bytes, (const char *)both.text.bytes);
+	reading_free(&both);
+	reading_free(&alone);
+	output_free(&longer);
+	output_free(&first);
+}
+
 /* Blocks that are in memory: of those that went only counts are left. */
 static void add_bytes(const struct flowtap_block *block, void *argument)
 {
