@@ -38,6 +38,7 @@ struct text_check {
 	struct insn_line before[CPUS];	/* ... and the one before it */
 	uint32_t cpu;		/* of this line */
 	uint64_t time[CPUS];
+	bool any;		/* an instruction came */
 	bool numbered;
 	uint64_t id;
 	struct flowtap_read read;
@@ -89,6 +90,7 @@ static bool can_begin(char c)
 static void check_instruction(struct text_check *text, const struct tarmac_head *head,
 			      const struct tarmac_scan *scan, const struct tarmac_instruction *insn)
 {
+	text->any = true;
 	if (!insn->debug) {
 		text->before[text->cpu] = text->now[text->cpu];
 		text->now[text->cpu] = (struct insn_line){
@@ -212,7 +214,8 @@ static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *r
 			say(text, "a comment ends Arm's tools with an error");
 		break;
 	case TARMAC_HEADER:
-		if (text->line != 1)
+		/* After an instruction the reader says so. */
+		if (text->line != 1 && !text->any)
 			say(text, "a header that is not the first line");
 		break;
 	default:

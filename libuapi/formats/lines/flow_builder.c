@@ -364,16 +364,23 @@ int builder_exception(struct flow_builder *builder, const struct line_exception 
 	return status ? status : write_time(builder);
 }
 
-void builder_branch(struct flow_builder *builder, uint64_t target)
+bool builder_branch(struct flow_builder *builder, uint64_t target)
 {
 	struct builder_cpu *cpu = builder->cpu;
+	struct line_end end;
 
 	if (cpu->excepted) {
 		cpu->exception.target = target;
-	} else if (cpu->held) {
-		cpu->last.said = true;
-		cpu->last.target = target;
+		return true;
 	}
+	if (!cpu->held)
+		return false;
+	cpu->last.said = true;
+	cpu->last.target = target;
+	if (target == line_next_address(&cpu->last))
+		return true;
+	end = line_end_of(&cpu->last);
+	return end.ends && (!end.direct || end.target == target);
 }
 
 /* An element has to come between the last instruction and what is here. */

@@ -78,8 +78,11 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
  * mode and state. 0; the sink's, -ENOMEM.
  */
 int builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
-/* The last instruction transferred to here; after an exception: its handler. */
-void builder_branch(struct flow_builder *builder, uint64_t target);
+/*
+ * The last instruction transferred to here; after an exception: its handler. False: there is none, or
+ * it cannot have gone there, nor does it go on there anyway.
+ */
+bool builder_branch(struct flow_builder *builder, uint64_t target);
 
 struct line_exception {
 	int number;		/* of ETE; -1 not known */

@@ -24,9 +24,11 @@ struct reader {
 	bool riscv;		/* what is 64 bits wide is RV64 */
 	bool more_memory;	/* rows of memory may follow */
 	bool comment;		/* likewise, of what a model said */
+	bool any;		/* a line of an instruction came */
 	bool apart;		/* an asynchronous event had a line, of which EXC may say more */
 	bool fault_known;	/* an instruction that was not fetched, at: */
 	uint64_t fault;
+	uint64_t fault_offset, fault_line;	/* of what said so */
 	bool numbered;
 	uint64_t id;		/* of the last instruction */
 	uint64_t time;		/* of the last line; since the one before: */
@@ -42,13 +44,18 @@ struct reader {
 	struct tarmac_cpu_names names;
 };
 
-static void problem(struct reader *reader, const char *reason)
+static void problem_at(struct reader *reader, uint64_t offset, uint64_t line, const char *reason)
 {
 	struct flowtap_read *read = reader->read;
 
 	read->problems++;
 	if (read->problem)
-		read->problem(read, reader->rows.offset, reader->rows.number, reason);
+		read->problem(read, offset, line, reason);
+}
+
+static void problem(struct reader *reader, const char *reason)
+{
+	problem_at(reader, reader->rows.offset, reader->rows.number, reason);
 }
 
 /* Of what may have been instructions. */
@@ -67,6 +74,18 @@ static int add_gap(struct reader *reader, const char *reason)
 static int damage(struct reader *reader, const char *reason)
 {
 	problem(reader, reason);
+	return add_gap(reader, reason);
+}
+
+/* What was not fetched is an exception's, which should have come by now. */
+static int drop_fault(struct reader *reader)
+{
+	static const char reason[] = "an instruction without opcode, and no exception says why";
+
+	if (!reader->fault_known)
+		return 0;
+	reader->fault_known = false;
+	problem_at(reader, reader->fault_offset, reader->fault_line, reason);
 	return add_gap(reader, reason);
 }
 
@@ -167,6 +186,8 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 	if (!insn.digits) {
 		reader->fault_known = true;
 		reader->fault = insn.address;
+		reader->fault_offset = reader->rows.offset;
+		reader->fault_line = reader->rows.number;
 		return 0;
 	}
 	if (insn.letter == 'E' || insn.letter == 'X')
@@ -341,15 +362,33 @@ static int read_event(struct reader *reader, struct tarmac_scan scan)
 	return 0;
 }
 
-static int read_branch(struct reader *reader, struct tarmac_scan scan)
+static int read_branch(struct reader *reader, const struct tarmac_head *head,
+		       struct tarmac_scan scan)
 {
 	uint64_t target;
 	const char *wrong = tarmac_branch(scan, &target);
 
 	if (wrong)
 		problem(reader, wrong);
+	else if (builder_branch(&reader->builder, target))
+		return 0;
+	/* QEMU4V, with names of CPUs as well, has no line for an exception: this may be its handler. */
+	else if (reader->qemu4v || head->has_cpu)
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
 	else
-		builder_branch(&reader->builder, target);
+		problem(reader, "a target (BR) to which no branch before it can lead");
+	return 0;
+}
+
+/* Lines of two traces in one file: what is before says nothing of what comes. */
+static int read_header(struct reader *reader, struct tarmac_scan scan)
+{
+	if (reader->read->records > 1 && reader->any)
+		return damage(reader, "a header that is not the first line");
+	if (reader->read->records > 1)
+		reader->read->extra[FLOWTAP_READ_COMMENTS]++;
+	if (memmem(scan.at, scan.end - scan.at, "RV64", 4))
+		reader->riscv = true;
 	return 0;
 }
 
@@ -370,18 +409,27 @@ static bool is_memory_row(const struct reader *reader)
 	return digits == 8 || digits == 16;
 }
 
+/* Its address may look like a time, and a byte FD or a place ## like a word. */
+static bool can_be_memory(enum tarmac_event event)
+{
+	return event == TARMAC_UNKNOWN || event == TARMAC_ELSE || event == TARMAC_COMMENT;
+}
+
 static int read_event_line(struct reader *reader, const struct tarmac_head *head,
 			   struct tarmac_scan scan)
 {
 	struct flowtap_read *read = reader->read;
+	int status;
 
 	if (reader->watch && head->event != TARMAC_INSTRUCTION && head->event != TARMAC_SKIPPED)
 		reader->watch->line(reader->watch, &reader->rows, head, &scan, NULL);
 	switch (head->event) {
 	case TARMAC_INSTRUCTION:
 	case TARMAC_SKIPPED:
-		reader->fault_known = reader->apart = false;
-		return read_instruction(reader, head, scan);
+		status = drop_fault(reader);
+		reader->apart = false;
+		reader->any = true;
+		return status ? status : read_instruction(reader, head, scan);
 	case TARMAC_OTHER_STEP:
 		return read_step(reader, scan);
 	case TARMAC_EXCEPTION:
@@ -389,7 +437,7 @@ static int read_event_line(struct reader *reader, const struct tarmac_head *head
 	case TARMAC_EVENT:
 		return read_event(reader, scan);
 	case TARMAC_BRANCH:
-		return read_branch(reader, scan);
+		return read_branch(reader, head, scan);
 	case TARMAC_REGISTER:
 		read->extra[FLOWTAP_READ_REGISTERS]++;
 		return 0;
@@ -411,9 +459,7 @@ static int read_event_line(struct reader *reader, const struct tarmac_head *head
 		read->extra[FLOWTAP_READ_COMMENTS]++;
 		return 0;
 	case TARMAC_HEADER:
-		if (memmem(scan.at, scan.end - scan.at, "RV64", 4))
-			reader->riscv = true;
-		return 0;
+		return read_header(reader, scan);
 	case TARMAC_BLANK:
 		return 0;
 	case TARMAC_UNKNOWN:
@@ -449,14 +495,14 @@ static int read_line(struct reader *reader)
 
 	reader->read->records++;
 	reader->more_memory = reader->comment = false;
-	if (more) {
+	if (reader->rows.cut)
+		return damage(reader, "a line of more than 65536 bytes");
+	tarmac_head(&scan, &head);
+	if (more && can_be_memory(head.event)) {
 		reader->more_memory = true;
 		reader->read->extra[FLOWTAP_READ_MEMORY]++;
 		return 0;
 	}
-	if (reader->rows.cut)
-		return damage(reader, "a line of more than 65536 bytes");
-	tarmac_head(&scan, &head);
 	if (comment && head.indented && !head.timed && head.event == TARMAC_UNKNOWN)
 		head.event = TARMAC_COMMENT;
 	if (head.has_cpu && head.event != TARMAC_UNKNOWN) {
@@ -502,6 +548,8 @@ static int read_all(struct reader *reader)
 		status = damage(reader, status == -EBADMSG ? "the gzip data is damaged" :
 							     "the gzip data ends too early");
 	}
+	if (!status)
+		status = drop_fault(reader);
 	return status ? status : builder_finish(&reader->builder);
 }
 

@@ -532,6 +532,55 @@ TEST(what_says_nothing_of_the_flow_is_counted)
 	text_read_done(&text);
 }
 
+/* Lines that were passed over without a word. */
+TEST(each_line_that_is_not_used_is_told)
+{
+	expect(_metadata, flowtap_tarmac_read, HEADER
+	       "1 clk ES  (0000000000001000:d503201f) O el1h_ns: NOP\n"
+	       "        BR (0000000000005000) O\n"
+	       "2 clk ES  (0000000000001004:14000002) O el1h_ns: B 100c\n"
+	       "        BR (0000000000006000) O\n"
+	       "3 clk ES  (000000000000100c:d503201f) O el1h_ns: NOP\n",
+	       EL1 "range 1000 1008 2 A64 E\nrange 100c 1010 1 A64 E\n",
+	       "3:a target (BR) to which no branch before it can lead; "
+	       "5:a target (BR) to which no branch before it can lead; ");
+	/* What QEMU4V has of an exception. */
+	expect(_metadata, flowtap_tarmac_read,
+	       "1 clk cpu0 IT (1) 0000000000001000 d503201f O EL1h_n : NOP\n"
+	       "1 clk cpu0 BR (0000000000005000) O\n",
+	       EL1 "range 1000 1004 1 A64 E\n", "");
+	expect(_metadata, flowtap_tarmac_read, HEADER
+	       "1 clk ES  (0000000000001000:d503201f) O el1h_ns: NOP\n"
+	       "2 clk ES  (0000000000001004:--------) O el1h_ns:\n"
+	       "3 clk ES  (0000000000001008:d503201f) O el1h_ns: NOP\n"
+	       "4 clk ES  (000000000000100c:--------) O el1h_ns:\n",
+	       EL1 "range 1000 1004 1 A64 E\n"
+	       "gap bad_record size=unknown detail=an instruction without opcode, and no exception says why\n"
+	       "range 1008 100c 1 A64 E\n"
+	       "gap bad_record size=unknown detail=an instruction without opcode, and no exception says why\n",
+	       "3:an instruction without opcode, and no exception says why; "
+	       "5:an instruction without opcode, and no exception says why; ");
+	expect(_metadata, flowtap_tarmac_read, HEADER
+	       "1 clk ES  (0000000000001000:d503201f) O el1h_ns: NOP\n" HEADER
+	       "1 clk ES  (0000000000001000:d503201f) O el1h_ns: NOP\n",
+	       EL1 "range 1000 1004 1 A64 E\n"
+	       "gap bad_record size=unknown detail=a header that is not the first line\n"
+	       "range 1000 1004 1 A64 E\n",
+	       "3:a header that is not the first line; ");
+}
+
+/* After LD and ST: a time of eight digits in a wide column is no address. */
+TEST(an_instruction_below_a_row_of_memory_is_none_of_it)
+{
+	EXPECT_TARMAC(HEADER
+		"        12345678 clk ES  (0000000000001000:f9400001) O el1h_ns: LDR x1,[x0]\n"
+		"        LD 00000000003ffff0  00000000 00210808 00000000 00000000  NS:00003ffff0\n"
+		"           0000000000400000  ######## ........ 00000000 00000000\n"
+		"                   00400010  FD ........ 00000000 00000000\n"
+		"        12345679 clk ES  (0000000000001004:d503201f) O el1h_ns: NOP\n",
+		EL1 "range 1000 1008 2 A64 E\n");
+}
+
 TEST(a_last_line_without_end_is_told_and_taken_if_it_is_whole)
 {
 	struct text_read text;
