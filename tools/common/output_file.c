@@ -94,6 +94,11 @@ static int not_made(const char *path, int error)
 	else if (access(directory, W_OK))
 		advise("'%s' is not to be written to: choose a name in a directory that is yours",
 		       directory);
+	else if (error == -ENAMETOOLONG)
+		advise("choose a shorter name");
+	/* /proc and /sys have no files but their own, whoever asks. */
+	else if (error == -ENOENT || error == -EACCES || error == -EPERM || error == -EOPNOTSUPP)
+		advise("no file can be made in '%s': choose a name in another directory", directory);
 	free(copy);
 	return error;
 }
