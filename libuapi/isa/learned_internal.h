@@ -50,7 +50,7 @@ struct flowtap_learned {
 	struct learned_part part;	/* all: until is UINT64_MAX */
 	bool cut;			/* it begins or ends before the next instruction */
 	struct learned_arena *arenas;	/* the bytes of blocks */
-	unsigned int added;		/* blocks, or what is kept with them, since the last look at the limit */
+	unsigned int added;		/* blocks, and renderings, since the last look at the limit */
 	struct flowtap_block *last;	/* the one that was handed on last, or NULL; and how it was left */
 	bool last_taken;
 	struct learned_run run;

@@ -98,7 +98,8 @@ static int not_made(const char *path, int error)
 		advise("choose a shorter name");
 	/* /proc and /sys have no files but their own, whoever asks. */
 	else if (error == -ENOENT || error == -EACCES || error == -EPERM || error == -EOPNOTSUPP)
-		advise("no file can be made in '%s': choose a name in another directory", directory);
+		advise("no file can be made in '%s': choose a name in another directory",
+		       directory);
 	free(copy);
 	return error;
 }

@@ -79,8 +79,8 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
  */
 int builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
 /*
- * The last instruction transferred to here; after an exception: its handler. False: there is none, or
- * it cannot have gone there, nor does it go on there anyway.
+ * The last instruction transferred to here; after an exception: its handler. False: there is none,
+ * or it cannot have gone there, nor does it go on there anyway.
  */
 bool builder_branch(struct flow_builder *builder, uint64_t target);
 

@@ -458,7 +458,8 @@ static int copy_all(struct copier *copier)
 				return copier->copy->damaged ? -ENODATA : error;
 			error = drop_group(copier, copier->another ? STF_ANOTHER : STF_NO_RECORD);
 			/* What is after it is only found through the next chunk. */
-			if (!error && (copier->another || !stf_source_give_up(input) || !copier->body))
+			if (!error && (copier->another || !stf_source_give_up(input) ||
+				       !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
 			begin_input(copier);
 		}

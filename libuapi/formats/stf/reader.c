@@ -79,7 +79,8 @@ static void parse_header(struct stf_reader *reader, uint8_t descriptor, const ui
 		if (memcmp(payload, "STF", 3))
 			flowtap_stf_problem(reader, reader->record, "the identifier is not STF");
 		else if (reader->read->records > 1)
-			flowtap_stf_problem(reader, reader->record, "a second IDENTIFIER in the header");
+			flowtap_stf_problem(reader, reader->record,
+					    "a second IDENTIFIER in the header");
 		break;
 	case STF_VERSION:
 		if (stf_number(payload, 4) != 1)
@@ -570,7 +571,8 @@ static int read_all(struct stf_reader *reader)
 			return end(reader, skip || input->at < input->end);
 		if (found == STEP_LOST) {
 			status = drop_group(reader, reader->another ? STF_ANOTHER : STF_NO_RECORD);
-			if (status || reader->another || !stf_source_give_up(input) || !reader->body)
+			if (status || reader->another || !stf_source_give_up(input) ||
+			    !reader->body)
 				return status;
 			skip = 0;
 		}
