@@ -71,6 +71,12 @@ static inline bool ete_is_p0(const struct ete_entry *entry)
 	return entry->count;
 }
 
+/* Whether the analysis asks what follows it: the target of a branch does. */
+static inline bool ete_asks_follower(const struct ete_entry *entry)
+{
+	return entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_Q;
+}
+
 /* What follows a P0 element, as far as it concerns its target. */
 enum ete_follow_kind {
 	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */

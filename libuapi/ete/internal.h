@@ -69,6 +69,7 @@ struct flowtap_ete {
 	 */
 	uint64_t after_q;
 	uint64_t blocks_at_q;
+	uint64_t looked_at;	/* entries, for what follows another: tests bound it */
 };
 
 _Static_assert(offsetof(struct flowtap_ete, held.next_address) <= 64, "what each atom touches");

@@ -327,12 +327,13 @@ static bool is_last_follower(const struct flowtap_ete *ete, const struct ete_ent
 	return last_follower(follow, ETE_FOLLOW_P0);
 }
 
-struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
+struct ete_follow flowtap_ete_follow(struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest)
 {
 	struct ete_follow follow = { .kind = rest };
 
 	for (size_t i = 0; i < n; i++) {
+		ete->looked_at++;
 		if (is_last_follower(ete, &list[i], &follow))
 			return follow;
 	}
@@ -343,6 +344,7 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 			.address = ete->held.next_address,
 		};
 	for (size_t i = 0; i < ete->speculation.queue.n; i++) {
+		ete->looked_at++;
 		if (is_last_follower(ete, ete_at(&ete->speculation.queue, i), &follow))
 			break;
 	}

@@ -122,8 +122,12 @@ int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
 int flowtap_ete_cancel_all(struct flowtap_ete *ete);
 /* Analyzes the held P0 element, then what waits for no Commit. */
 int flowtap_ete_release_resolved(struct flowtap_ete *ete);
-/* What follows: n entries of the list, then what waits in the queue, then `rest`. */
-struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
+/*
+ * What follows: n entries of the list, then what waits in the queue, then `rest`. It looks at all up
+ * to the next P0 element that can be no return: for ete_asks_follower only, between any two of which
+ * one such is, or the time were quadratic.
+ */
+struct ete_follow flowtap_ete_follow(struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest);
 
 #endif /* FLOWTAP_LIBUAPI_ETE_SPECULATION_H */

@@ -39,7 +39,7 @@ static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 {
 	struct ete_follow follow = { 0 };
 
-	if (ete_is_p0(&ete->transaction.list[i]))
+	if (ete_asks_follower(&ete->transaction.list[i]))
 		follow = flowtap_ete_follow(ete, &ete->transaction.list[i + 1], n - i - 1,
 					    ETE_FOLLOW_END);
 	return flowtap_ete_analyze(ete, &ete->transaction.list[i], &follow);
@@ -158,7 +158,7 @@ int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entr
 		return add_to_transaction(ete, entry);
 	if (rest == ETE_FOLLOW_P0)
 		follow.kind = ETE_FOLLOW_P0;
-	else if (ete_is_p0(entry))
+	else if (ete_asks_follower(entry))
 		follow = flowtap_ete_follow(ete, NULL, 0, rest);
 	return flowtap_ete_analyze(ete, entry, &follow);
 }

@@ -199,6 +199,24 @@ TEST_F(m_profile, a_return_is_cancelled_after_its_branch_was_committed)
 		       E, COMMIT(1));
 }
 
+/* Whatever waits: what comes after a return is asked for the branch before it only. */
+TEST_F(m_profile, the_work_for_returns_is_linear)
+{
+	static const uint8_t start[] = { START(0x1080), E };
+	enum { RETURNS = 20000 };
+	static uint8_t bytes[RETURNS];
+	const uint64_t *looked_at;
+
+	part_end(&self->part);
+	begin(&self->part, FLOWTAP_ETE_SPECULATION_MAX);
+	looked_at = &self->part.ete->looked_at;
+	memset(bytes, RETURN, sizeof(bytes));
+	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, start, sizeof(start)));
+	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));
+	EXPECT_GE(2 * RETURNS, *looked_at);
+}
+
 /* --- Lazy floating-point state: pushed before the instruction that needs the registers. --- */
 
 TEST_F(m_profile, the_flow_goes_on_after_a_lazy_push)
