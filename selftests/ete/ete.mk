@@ -4,7 +4,7 @@
 
 ETE_MADE := encoder encoder_packets encoder_address encoder_atoms encoder_speculation program \
 	program_a64 program_a32 program_t32 execute execute_m oracle scenario snapshot
-ETE_TESTS := roundtrip losses stf aux
+ETE_TESTS := roundtrip losses next_header stf aux
 
 $(B)/host/ete/make_stream: $(patsubst %,$(B)/host/selftests/ete/%.o,make_stream $(ETE_MADE)) \
 		$(B)/host/libflowtap.a
