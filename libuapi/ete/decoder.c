@@ -160,13 +160,21 @@ static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size
 	return status;
 }
 
-/* After a Discard, or where the trace begins. What comes after a gap is within it. */
+/*
+ * After a Discard, or where the trace begins. Within a loss it is part of that, and what is skipped
+ * after it is part of this one: one gap for one hole.
+ */
 static int overflow_before_trace_info(struct flowtap_ete *ete)
 {
-	const bool emitted = ete->position.state == ETE_ADDRESS_LOST;
-	int status = emit_loss(ete);
+	int status;
 
-	return status || emitted ? status : flowtap_ete_emit_overflow(ete);
+	if (ete->position.state == ETE_ADDRESS_LOST)
+		return 0;
+	status = emit_loss(ete);
+	if (!status)
+		status = flowtap_ete_emit_overflow(ete);
+	flowtap_ete_stream_silence(&ete->stream);
+	return status;
 }
 
 /* Events may come before the first Trace Info (K10.5.9), all else says nothing without one. */

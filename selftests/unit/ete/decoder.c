@@ -406,6 +406,37 @@ TEST_F(ete, an_overflow_before_the_first_trace_info_is_told)
 	EXPECT_FLOW("gap overflow size=unknown\n" LINES "range 1000 1004 1 A64 E\n");
 }
 
+/* 0, 5: Overflow; 0x02, 0x81, 1: a Timestamp, which says nothing before a Trace Info. */
+TEST_F(ete, what_is_skipped_after_an_overflow_is_no_other_gap)
+{
+	self->words[0] = B(0);
+	DECODE(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 5, 2, 0x81, 1, E, START, E);
+	EXPECT_FLOW("gap overflow size=unknown\n" LINES "range 1000 1004 1 A64 E\n");
+}
+
+TEST_F(ete, an_overflow_within_a_gap_is_part_of_it)
+{
+	const struct flowtap_gap gap = { .reason = FLOWTAP_GAP_WRAPPED, .size = 77 };
+
+	self->words[0] = B(0);
+	DECODE(START, E);
+	EXPECT_EQ(0, flowtap_ete_gap(self->ete, &gap));
+	DECODE(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 5, 2, 0x81, 1, START, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap wrapped size=77\n"
+		    LINES "range 1000 1004 1 A64 E\n");
+}
+
+/* The damaged packet is of two bytes, and the Timestamp after the Overflow of three. */
+TEST_F(ete, damage_with_an_overflow_after_it_is_one_gap_of_its_whole_size)
+{
+	self->words[0] = B(0);
+	DECODE(START, E, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 5, 2, 0x81, 1, START, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap bad_packet size=5 detail=offset 0x17: 00 09: "
+		    "an extension that is reserved\n" LINES "range 1000 1004 1 A64 E\n");
+	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_UNSYNCED]);
+	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_OVERFLOW]);
+}
+
 /* Without an address after it nobody knows which way a conditional branch in it went. */
 TEST_F(ete, a_q_element_at_a_conditional_branch_is_not_made_out)
 {
