@@ -86,6 +86,7 @@ struct flowtap_snapshot {
 	size_t n_buffers;
 	struct flowtap_snapshot_source *sources;
 	size_t n_sources;
+	const struct snapshot_device **cores;	/* of each source its processor, or NULL */
 };
 
 void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)

@@ -292,43 +292,71 @@ static int group_sources(struct flowtap_snapshot *snapshot)
 	}
 	free(snapshot->sources);
 	snapshot->sources = grouped;
-	return 0;
+	snapshot->cores = calloc(n, sizeof(*snapshot->cores));
+	for (size_t i = 0; i < n && snapshot->cores; i++)
+		snapshot->cores[i] = device_of(snapshot, grouped[i].core);
+	return snapshot->cores ? 0 : -ENOMEM;
 }
 
+/*
+ * Adds what a pair of [source_buffers] says of a buffer that it lists. device: of the pair, or NULL;
+ * before: the first source of the buffer.
+ */
+static int take_pair(struct flowtap_snapshot *snapshot, const struct snapshot_pair *pair,
+		     const struct snapshot_device *device,
+		     const struct flowtap_snapshot_buffer *buffer, size_t before)
+{
+	const bool raw = buffer->format == FLOWTAP_SNAPSHOT_RAW;
+
+	if (!device) {
+		flowtap_snapshot_add_note(snapshot, "%s: there is no device '%.60s'",
+					  snapshot->metadata, pair->key);
+		return 0;
+	}
+	/* Bytes without frames are one trace unit's. */
+	if (raw && snapshot->n_sources > before) {
+		flowtap_snapshot_add_note(snapshot, "%s: no frames: no '%.60s' in it",
+					  snapshot->metadata, pair->key);
+		return 0;
+	}
+	if (!usable(snapshot, device) || (!raw && shares_id(snapshot, before, device)))
+		return 0;
+	return add_source(snapshot, device, buffer);
+}
+
+static int take_pairs(struct flowtap_snapshot *snapshot,
+		      const struct snapshot_device *const *devices,
+		      const struct flowtap_snapshot_buffer *buffer)
+{
+	size_t before = snapshot->n_sources;
+	int error = 0;
+
+	for (size_t j = 0; j < snapshot->source_buffers.n && !error; j++) {
+		const struct snapshot_pair *pair = &snapshot->source_buffers.list[j];
+
+		if (lists(pair->value, buffer->name))
+			error = take_pair(snapshot, pair, devices[j], buffer, before);
+	}
+	if (!error && snapshot->n_sources == before)
+		flowtap_snapshot_add_note(snapshot, "%s: nothing in '%.60s' can be decoded",
+					  snapshot->metadata, buffer->name);
+	return error;
+}
+
+/* Each device is looked for once, not once for each buffer. */
 static int make_sources(struct flowtap_snapshot *snapshot)
 {
-	for (size_t i = 0; i < snapshot->n_buffers; i++) {
-		const struct flowtap_snapshot_buffer *buffer = &snapshot->buffers[i];
-		size_t before = snapshot->n_sources;
+	const size_t pairs = snapshot->source_buffers.n;
+	const struct snapshot_device **devices = calloc(pairs + 1, sizeof(*devices));
+	int error = devices ? 0 : -ENOMEM;
 
-		for (size_t j = 0; j < snapshot->source_buffers.n; j++) {
-			const struct snapshot_pair *pair = &snapshot->source_buffers.list[j];
-			const struct snapshot_device *device = device_of(snapshot, pair->key);
-			int error = 0;
-
-			if (!lists(pair->value, buffer->name))
-				continue;
-			if (!device)
-				flowtap_snapshot_add_note(snapshot,
-							  "%s: there is no device '%.60s'",
-							  snapshot->metadata, pair->key);
-			/* Bytes without frames are one trace unit's. */
-			else if (buffer->format == FLOWTAP_SNAPSHOT_RAW &&
-				 snapshot->n_sources > before)
-				flowtap_snapshot_add_note(snapshot,
-							  "%s: no frames: no '%.60s' in it",
-							  snapshot->metadata, pair->key);
-			else if (usable(snapshot, device) &&
-				 (buffer->format == FLOWTAP_SNAPSHOT_RAW ||
-				  !shares_id(snapshot, before, device)))
-				error = add_source(snapshot, device, buffer);
-			if (error)
-				return error;
-		}
-		if (snapshot->n_sources == before)
-			flowtap_snapshot_add_note(snapshot, "%s: nothing in '%.60s' can be decoded",
-						  snapshot->metadata, buffer->name);
-	}
+	for (size_t i = 0; i < pairs && !error; i++)
+		devices[i] = device_of(snapshot, snapshot->source_buffers.list[i].key);
+	for (size_t i = 0; i < snapshot->n_buffers && !error; i++)
+		error = take_pairs(snapshot, devices, &snapshot->buffers[i]);
+	free(devices);
+	if (error)
+		return error;
 	if (snapshot->n_sources)
 		return group_sources(snapshot);
 	flowtap_snapshot_add_note(snapshot, "there is no trace of an ETE or ETM4 in it");
@@ -380,6 +408,7 @@ void flowtap_snapshot_close(struct flowtap_snapshot *snapshot)
 	free(snapshot->core_sources.list);
 	free(snapshot->buffers);
 	free(snapshot->sources);
+	free(snapshot->cores);
 	if (snapshot->directory >= 0)
 		close(snapshot->directory);
 	free(snapshot);
@@ -438,10 +467,10 @@ static int add_dump(const struct flowtap_snapshot *snapshot, const struct snapsh
 	return 0;
 }
 
-static int add_dumps(const struct flowtap_snapshot *snapshot, const char *core,
+/* device: NULL: nothing. */
+static int add_dumps(const struct flowtap_snapshot *snapshot, const struct snapshot_device *device,
 		     struct flowtap_memory *memory)
 {
-	const struct snapshot_device *device = device_of(snapshot, core);
 	int error = 0;
 
 	for (size_t i = 0; device && i < device->n_dumps && !error; i++)
@@ -450,34 +479,38 @@ static int add_dumps(const struct flowtap_snapshot *snapshot, const char *core,
 	return error;
 }
 
-/* Whether the source of that index is the first of another processor in the same buffer. */
-static bool is_other(const struct flowtap_snapshot *snapshot,
-		     const struct flowtap_snapshot_source *source, size_t index)
+/*
+ * The processor of the source of that index, if it is another one than `core`, and that source is
+ * its first one in the buffer; else NULL. Sources are grouped by processor, and in a group come in
+ * the order of the buffers.
+ */
+static const struct snapshot_device *other_core(const struct flowtap_snapshot *snapshot,
+						const struct flowtap_snapshot_buffer *buffer,
+						const struct snapshot_device *core, size_t index)
 {
-	const struct flowtap_snapshot_source *other = &snapshot->sources[index];
+	const struct flowtap_snapshot_source *sources = snapshot->sources;
+	const struct snapshot_device *other = snapshot->cores[index];
 
-	if (other->buffer != source->buffer || !strcmp(other->core, source->core))
-		return false;
-	while (index--)
-		if (snapshot->sources[index].buffer == source->buffer &&
-		    !strcmp(snapshot->sources[index].core, other->core))
-			return false;
-	return true;
+	if (sources[index].buffer != buffer || other == core)
+		return NULL;
+	if (index && sources[index - 1].buffer == buffer && snapshot->cores[index - 1] == other)
+		return NULL;
+	return other;
 }
 
 int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
 			    const struct flowtap_snapshot_source *source,
 			    struct flowtap_memory **memory)
 {
+	const struct snapshot_device *core = device_of(snapshot, source->core);
 	int error;
 
 	*memory = flowtap_memory_new();
 	if (!*memory)
 		return -ENOMEM;
-	error = add_dumps(snapshot, source->core, *memory);
+	error = add_dumps(snapshot, core, *memory);
 	for (size_t i = 0; i < snapshot->n_sources && !error; i++)
-		if (is_other(snapshot, source, i))
-			error = add_dumps(snapshot, snapshot->sources[i].core, *memory);
+		error = add_dumps(snapshot, other_core(snapshot, source->buffer, core, i), *memory);
 	if (error) {
 		flowtap_memory_free(*memory);
 		*memory = NULL;

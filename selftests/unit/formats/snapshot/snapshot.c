@@ -592,6 +592,53 @@ TEST_F(snapshot, limits)
 	free(text);
 }
 
+#define MANY 1000		/* sources; FLOWTAP_SNAPSHOT_PARTS and a few */
+#define LONG_NAME 300
+
+/*
+ * A snapshot whose names differ at their ends only, and as many of all as there may be: what is
+ * looked for is looked for once, and not for each of the others.
+ */
+TEST_F(snapshot, looking_for_names_is_not_multiplied)
+{
+	char *text = malloc(4 << 20), *at = text, *name = malloc(LONG_NAME + 1);
+	struct flowtap_memory *memory;
+
+	memset(name, 'x', LONG_NAME);
+	name[LONG_NAME] = 0;
+	at += sprintf(at, "[device_list]\n");
+	for (int i = 0; i < MANY; i++)
+		at += sprintf(at, "d%d=d%d.ini\n", i, i);
+	sprintf(at, "[trace]\nmetadata=trace.ini\n");
+	put(self, "snapshot.ini", text);
+	for (int i = 0; i < MANY; i++) {
+		char file[32];
+
+		snprintf(file, sizeof(file), "d%d.ini", i);
+		/* 0 is no trace ID: the frames have no source that two of them could share. */
+		sprintf(text, "[device]\nname=%s%d\nclass=trace_source\ntype=ETE\n[regs]\n"
+			"TRCCONFIGR=1\nTRCTRACEIDR=0\nTRCIDR0=1\nTRCIDR2=0\nTRCIDR8=0\n", name, i);
+		put(self, file, text);
+	}
+	at = text + sprintf(text, "[trace_buffers]\nbuffers=");
+	for (int i = 0; i < MANY; i++)
+		at += sprintf(at, "b%d,", i);
+	for (int i = 0; i < MANY; i++)
+		at += sprintf(at, "\n[b%d]\nfile=b.bin", i);
+	at += sprintf(at, "\n[source_buffers]\n");
+	for (int i = 0; i < MANY; i++)
+		at += sprintf(at, "%s%d=b0\n", name, i);
+	put(self, "trace.ini", text);
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(MANY, self->n);
+	for (int i = 0; i < MANY; i++) {
+		ASSERT_EQ(0, flowtap_snapshot_memory(self->snapshot, &self->sources[i], &memory));
+		flowtap_memory_free(memory);
+	}
+	free(text);
+	free(name);
+}
+
 /* Every cut and every byte changed of every file. */
 TEST_F(snapshot, nothing_in_it_is_believed)
 {
