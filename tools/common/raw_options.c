@@ -102,7 +102,7 @@ const char *option_framed(const struct command_option *option, const char *text)
 	if (text && strcmp(text, "dstream"))
 		return "dstream";
 	framing->framed = true;
-	framing->dstream = text;
+	framing->dstream |= text != NULL;
 	return NULL;
 }
 

@@ -24,9 +24,10 @@ struct framing {
 	bool dstream;			/* in a DSTREAM probe's blocks as well */
 };
 
-/* A row of a table of options: --framed[=dstream], into a struct framing. */
-#define OPTION_FRAMED(framing, ...) \
-	OPTION(0, "framed", optional_argument, option_framed, framing, __VA_ARGS__)
+/* Rows of a table of options: --framed[=dstream] and --dstream, into a struct framing. */
+#define OPTIONS_FRAMING(framing, ...) \
+	OPTION(0, "framed", optional_argument, option_framed, framing, __VA_ARGS__), \
+	OPTION_FLAG(0, "dstream", &(framing)->dstream, __VA_ARGS__)
 const char *option_framed(const struct command_option *option, const char *text);
 
 /* Frames have nothing of this trace ID: says so, and which there are; ids: bytes of each source. */

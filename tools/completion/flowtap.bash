@@ -88,7 +88,7 @@ _flowtap() {
 			--timestamps --no-timestamps --cycles --branch-broadcast --return-stack
 			--no-return-stack --context --vmid --sync-period --address --strobe
 			--aux-pages --json --help'
-		[decode]='--to --output --force --sysroot --tid --cpu --split --config --memory --elf --framed --id
+		[decode]='--to --output --force --sysroot --tid --cpu --split --config --memory --elf --framed --dstream --id
 			--keep-failed-transactions --block-memory --level --times --frequency
 			--disassembler --symbols --no-symbols --synthetic-sp --untaken-as-skipped
 			--dialect --rv64 --modes --cpu-names --quiet --json --help'
@@ -98,7 +98,7 @@ _flowtap() {
 		[diff]='--context --ignore --disassembler --quiet --json --help'
 		[stat]='--mnemonics --disassembler --all --skip --count --quiet --json --help'
 		[dump]='--blocks --hex --instructions --disassembler --symbols --skip --count --json --packets --config
-			--framed --id --cpu --quiet --help'
+			--framed --dstream --id --cpu --quiet --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'
 		[list]='--json --help'

@@ -305,6 +305,7 @@ static int check_options(const struct decode_options *options, enum flowtap_inpu
 	} list[] = {
 		{ options->config, kind == FLOWTAP_INPUT_RAW, "--config", "the raw bytes of an ETE" },
 		{ options->framing.framed, kind == FLOWTAP_INPUT_RAW, "--framed", "the raw bytes of an ETE" },
+		{ options->framing.dstream, kind == FLOWTAP_INPUT_RAW, "--dstream", "the raw bytes of an ETE" },
 		{ options->n_images, images, "--memory or --elf", "snapshots and raw bytes" },
 		{ options->cpu, kind != FLOWTAP_INPUT_RAW, "--cpu", "traces of several Arm CPUs" },
 		{ options->keep_failed, true, "--keep-failed-transactions", "Arm's traces" },

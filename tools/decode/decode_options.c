@@ -57,7 +57,8 @@ static const char help[] =
 	"                      the same of an ELF file, loaded at its addresses plus OFFSET\n"
 	"      --framed[=dstream]\n"
 	"                      the bytes are in CoreSight's frames, with or without frame syncs;\n"
-	"                      dstream: in a DSTREAM probe's file, whose blocks have footers\n"
+	"                      dstream: and --dstream\n"
+	"      --dstream       they are in a DSTREAM probe's file, whose blocks have footers\n"
 	"      --id N          which trace ID of them, if not that of traceidr\n"
 	"\n"
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
@@ -211,7 +212,7 @@ static int parse(int argc, char **argv, struct decode_options *options)
 		       .wanted = "FILE@ADDRESS[,SPACE][,contextid=N][,vmid=N][,offset=N][,size=N]"),
 		OPTION(0, "elf", required_argument, add_image, options, .bits = true,
 		       .wanted = "FILE[@OFFSET][,SPACE][,contextid=N][,vmid=N]"),
-		OPTION_FRAMED(&options->framing),
+		OPTIONS_FRAMING(&options->framing),
 		OPTION_TRACE_ID(&options->id),
 		OPTION_FLAG(0, "keep-failed-transactions", &options->keep_failed),
 		OPTION(0, "block-memory", required_argument, parse_size, &options->block_memory),

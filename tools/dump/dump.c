@@ -52,7 +52,8 @@ static const char help[] =
 	"                 devarch=0x47704a13: an ETMv4; profile=m: of the M profile\n"
 	"      --framed[=dstream]\n"
 	"                 raw bytes are in CoreSight's frames, with or without frame syncs;\n"
-	"                 dstream: in a DSTREAM probe's file, whose blocks have footers\n"
+	"                 dstream: and --dstream\n"
+	"      --dstream  they are in a DSTREAM probe's file, whose blocks have footers\n"
 	"      --id N     which trace ID of them, if not that of traceidr\n"
 	"      --cpu CPU  of a snapshot only this CPU, by name or number\n"
 	"\n"
@@ -140,7 +141,8 @@ static bool is_listing(const struct dumping *dumping)
 static int check(const char *command, const struct dumping *dumping)
 {
 	if (dumping->of_packets && !dumping->is_packets)
-		return misused(command, "--config, --framed, --id and --cpu are for --packets");
+		return misused(command, 
+			       "--config, --framed, --dstream, --id and --cpu are for --packets");
 	if (dumping->is_packets && (dumping->blocks || dumping->hex))
 		return misused(command, "--blocks and --hex are not for --packets");
 	if (is_listing(dumping) && (dumping->blocks || dumping->hex || dumping->is_packets))
@@ -165,7 +167,7 @@ static int parse(int argc, char **argv, struct dumping *dumping)
 		OPTIONS_PART(&listing->part, .first = &dumping->of_listing),
 		OPTION_FLAG(0, "json", &listing->json, .first = &dumping->of_listing),
 		OPTION_STRING(0, "config", &packets->config, .first = &dumping->of_packets),
-		OPTION_FRAMED(&packets->framing, .first = &dumping->of_packets),
+		OPTIONS_FRAMING(&packets->framing, .first = &dumping->of_packets),
 		OPTION_TRACE_ID(&packets->id, .first = &dumping->of_packets),
 		OPTION_STRING(0, "cpu", &packets->cpu, .first = &dumping->of_packets),
 		OPTION_HELP(help),

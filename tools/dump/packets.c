@@ -250,7 +250,8 @@ static int dump_snapshot(const struct packets_options *options)
 	bool any = false;
 	size_t n;
 
-	if (options->config || options->framing.framed || options->id >= 0)
+	if (options->config || options->framing.framed || options->framing.dstream ||
+	    options->id >= 0)
 		return misused("flowtap dump", "a snapshot says by itself what its traces are");
 	if (flowtap_snapshot_open(options->path, &request, &snapshot)) {
 		complain("'%s' cannot be read as a snapshot", options->path);
