@@ -87,6 +87,7 @@ struct flowtap_snapshot {
 	struct flowtap_snapshot_source *sources;
 	size_t n_sources;
 	const struct snapshot_device **cores;	/* of each source its processor, or NULL */
+	uint64_t compared;	/* names, for devices that were looked for: tests bound it */
 };
 
 void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)

@@ -31,12 +31,15 @@ void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const ch
 	snapshot->options.note(snapshot->options.argument, text);
 }
 
+/* compared: as many more names were. */
 static const struct snapshot_device *device_of(const struct flowtap_snapshot *snapshot,
-					       const char *name)
+					       const char *name, uint64_t *compared)
 {
-	for (size_t i = 0; i < snapshot->n_devices; i++)
+	for (size_t i = 0; i < snapshot->n_devices; i++) {
+		++*compared;
 		if (!strcmp(snapshot->devices[i].name, name))
 			return &snapshot->devices[i];
+	}
 	return NULL;
 }
 
@@ -214,7 +217,7 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 	/* A trace unit of which nobody says whose it is stands for a processor of its name. */
 	if (!*source->core)
 		source->core = device->name;
-	core = device_of(snapshot, source->core);
+	core = device_of(snapshot, source->core, &snapshot->compared);
 	if (core) {
 		source->core_type = core->type;
 		source->core_number = core->number;
@@ -294,7 +297,7 @@ static int group_sources(struct flowtap_snapshot *snapshot)
 	snapshot->sources = grouped;
 	snapshot->cores = calloc(n, sizeof(*snapshot->cores));
 	for (size_t i = 0; i < n && snapshot->cores; i++)
-		snapshot->cores[i] = device_of(snapshot, grouped[i].core);
+		snapshot->cores[i] = device_of(snapshot, grouped[i].core, &snapshot->compared);
 	return snapshot->cores ? 0 : -ENOMEM;
 }
 
@@ -351,7 +354,8 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 	int error = devices ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < pairs && !error; i++)
-		devices[i] = device_of(snapshot, snapshot->source_buffers.list[i].key);
+		devices[i] = device_of(snapshot, snapshot->source_buffers.list[i].key,
+				       &snapshot->compared);
 	for (size_t i = 0; i < snapshot->n_buffers && !error; i++)
 		error = take_pairs(snapshot, devices, &snapshot->buffers[i]);
 	free(devices);
@@ -502,7 +506,8 @@ int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
 			    const struct flowtap_snapshot_source *source,
 			    struct flowtap_memory **memory)
 {
-	const struct snapshot_device *core = device_of(snapshot, source->core);
+	uint64_t compared = 0;
+	const struct snapshot_device *core = device_of(snapshot, source->core, &compared);
 	int error;
 
 	*memory = flowtap_memory_new();
