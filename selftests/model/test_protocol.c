@@ -107,9 +107,10 @@ static void enabled_unsynchronized(struct fake *fake)
 	off(fake);
 }
 
-static void enabled_stopped(struct fake *fake)
+/* With what TRBSR_EL1 still holds. */
+static void enable_with_status(struct fake *fake, uint64_t status)
 {
-	msr(fake, SYSREG_TRBSR_EL1, SR_S);
+	msr(fake, SYSREG_TRBSR_EL1, status);
 	msr(fake, SYSREG_TRBBASER_EL1, FAKE_BUFFER);
 	msr(fake, SYSREG_TRBPTR_EL1, FAKE_BUFFER);
 	isb(fake);
@@ -118,16 +119,15 @@ static void enabled_stopped(struct fake *fake)
 	off(fake);
 }
 
+static void enabled_stopped(struct fake *fake)
+{
+	enable_with_status(fake, SR_S);
+}
+
 /* ... or an interrupt that nobody has served. */
 static void enabled_with_interrupt(struct fake *fake)
 {
-	msr(fake, SYSREG_TRBSR_EL1, SR_IRQ);
-	msr(fake, SYSREG_TRBBASER_EL1, FAKE_BUFFER);
-	msr(fake, SYSREG_TRBPTR_EL1, FAKE_BUFFER);
-	isb(fake);
-	msr(fake, SYSREG_TRBLIMITR_EL1, LIMIT | 1);
-	isb(fake);
-	off(fake);
+	enable_with_status(fake, SR_IRQ);
 }
 
 static void misaligned(struct fake *fake)
