@@ -18,7 +18,7 @@
 #include "remote.h"
 #include "stream.h"
 
-struct handle {
+struct flowtap_handle {
 	struct mutex lock;		/* CONFIGURE against CONFIGURE */
 	struct flowtap_stream *stream;		/* set once, with release order */
 };
@@ -27,7 +27,7 @@ static const struct file_operations operations;
 
 static struct flowtap_stream *stream_of(const struct file *file)
 {
-	struct handle *handle = file->private_data;
+	struct flowtap_handle *handle = file->private_data;
 
 	return smp_load_acquire(&handle->stream);
 }
@@ -82,7 +82,7 @@ static struct flowtap_stream *configure_in_group(const struct flowtap_configure 
 static int configure(struct file *file, void *argument)
 {
 	struct flowtap_configure *configure = argument;
-	struct handle *handle = file->private_data;
+	struct flowtap_handle *handle = file->private_data;
 	struct flowtap_stream *stream;
 	int error = 0;
 
@@ -232,7 +232,7 @@ static long device_ioctl(struct file *file, unsigned int number, unsigned long a
 
 static int device_open(struct inode *inode, struct file *file)
 {
-	struct handle *handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
+	struct flowtap_handle *handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
 
 	if (!handle)
 		return -ENOMEM;
@@ -243,7 +243,7 @@ static int device_open(struct inode *inode, struct file *file)
 
 static int device_release(struct inode *inode, struct file *file)
 {
-	struct handle *handle = file->private_data;
+	struct flowtap_handle *handle = file->private_data;
 
 	if (handle->stream)
 		stream_close(handle->stream);

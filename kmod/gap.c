@@ -17,7 +17,7 @@
 #include "gap.h"
 #include "stream.h"
 
-struct gap {
+struct flowtap_gap_request {
 	struct flowtap_stream *stream;
 	struct task_struct *task;
 	u64 since;
@@ -55,13 +55,13 @@ bool gap_may_ask(u32 cpu, bool last)
 
 static void write_here(void *argument)
 {
-	const struct gap *gap = argument;
+	const struct flowtap_gap_request *gap = argument;
 
 	stream_write_gap(gap->stream, gap->task, gap->since, gap->cause);
 }
 
 /* False: the stream is not enabled, or its CPU is offline. */
-static bool write_there(struct gap *gap)
+static bool write_there(struct flowtap_gap_request *gap)
 {
 	/* -ENXIO: it is offline. */
 	return READ_ONCE(gap->stream->enabled) &&
@@ -69,7 +69,7 @@ static bool write_there(struct gap *gap)
 }
 
 /* The same, or it is counted as lost. */
-static bool write_seldom(struct gap *gap)
+static bool write_seldom(struct flowtap_gap_request *gap)
 {
 	if (!READ_ONCE(gap->stream->enabled) || !cpu_online(gap->stream->cpu))
 		return false;
@@ -81,7 +81,7 @@ static bool write_seldom(struct gap *gap)
 
 bool gap_write(struct flowtap_group *group, struct task_struct *task, u64 since, u32 cause)
 {
-	struct gap gap = { .task = task, .since = since, .cause = cause };
+	struct flowtap_gap_request gap = { .task = task, .since = since, .cause = cause };
 
 	list_for_each_entry_rcu(gap.stream, &group->streams, group_link)
 		if (gap.stream->cpu == raw_smp_processor_id() && write_there(&gap))

@@ -104,14 +104,14 @@ static bool flushes(const struct flowtap_stream *stream)
 	       stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
 
-enum leaving {
+enum flowtap_leaving {
 	LEAVING_FOR_NOW,	/* what was recorded goes on when it is back */
 	LEAVING_FOR_EVER,	/* a last sample, if there are samples at switches */
 	LEAVING_AT_ONCE,	/* what was recorded is dropped */
 };
 
 /* Entries become a sample, are kept, or are lost by this cause. */
-static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
+static void release_entries(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 cause)
 {
 	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
@@ -133,7 +133,7 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 }
 
 /* Nobody holds the source then. cause: of the loss, if something is dropped. */
-static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
+static void release(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 cause)
 {
 	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;

@@ -28,21 +28,21 @@ bool remote_may_have(const struct flowtap_stream *stream, const struct task_stru
 	       (task_cpu(task) == stream->cpu && READ_ONCE(task->__state) == TASK_RUNNING);
 }
 
-struct question {
+struct flowtap_question {
 	struct flowtap_stream *stream;
 	bool yes;
 };
 
 static void ask(struct flowtap_member *member, void *argument)
 {
-	struct question *question = argument;
+	struct flowtap_question *question = argument;
 
 	question->yes |= remote_may_have(question->stream, member->task);
 }
 
 bool remote_may_have_any(struct flowtap_stream *stream)
 {
-	struct question question = {
+	struct flowtap_question question = {
 		.stream = stream,
 		.yes = stream_is_wide(stream) || holds(stream),
 	};
@@ -68,21 +68,21 @@ void remote_reconsider(struct flowtap_stream *stream)
 	cpus_read_unlock();
 }
 
-struct snapshot {
+struct flowtap_snapshot_request {
 	struct flowtap_stream *stream;
 	u32 entries;
 };
 
 static void snapshot(void *argument)
 {
-	struct snapshot *request = argument;
+	struct flowtap_snapshot_request *request = argument;
 
 	request->entries = holder_snapshot(request->stream);
 }
 
 u32 remote_snapshot(struct flowtap_stream *stream)
 {
-	struct snapshot request = { .stream = stream };
+	struct flowtap_snapshot_request request = { .stream = stream };
 
 	/* Nobody else's task is interrupted for it. */
 	if (holder_is(stream))

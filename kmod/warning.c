@@ -9,18 +9,18 @@
 
 #include "warning.h"
 
-struct warning {
+struct flowtap_warning {
 	struct irq_work work;
 	bool busy, stopped;
 	u64 status, pointer, size;
 };
 
-static DEFINE_PER_CPU(struct warning, warnings);
+static DEFINE_PER_CPU(struct flowtap_warning, warnings);
 
 /* On the CPU that warned, with interrupts off: nothing is added meanwhile. */
 static void print(struct irq_work *work)
 {
-	struct warning *warning = container_of(work, struct warning, work);
+	struct flowtap_warning *warning = container_of(work, struct flowtap_warning, work);
 
 	if (warning->busy)
 		pr_warn_ratelimited("the trace unit of CPU %d does not become idle\n",
@@ -50,7 +50,7 @@ void warning_exit(void)
 
 void warning_unit_busy(void)
 {
-	struct warning *warning = this_cpu_ptr(&warnings);
+	struct flowtap_warning *warning = this_cpu_ptr(&warnings);
 
 	warning->busy = true;
 	irq_work_queue(&warning->work);
@@ -58,7 +58,7 @@ void warning_unit_busy(void)
 
 void warning_buffer_stopped(u64 status, u64 pointer, u64 size)
 {
-	struct warning *warning = this_cpu_ptr(&warnings);
+	struct flowtap_warning *warning = this_cpu_ptr(&warnings);
 
 	warning->stopped = true;
 	warning->status = status;
