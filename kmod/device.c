@@ -14,7 +14,7 @@
 #include "device.h"
 #include "event.h"
 #include "group.h"
-#include "holder.h"
+#include "holder_cpu.h"
 #include "remote.h"
 #include "stream.h"
 

@@ -14,6 +14,7 @@
 #include "gap.h"
 #include "group.h"
 #include "holder.h"
+#include "holder_task.h"
 #include "remote.h"
 #include "request.h"
 #include "rights.h"

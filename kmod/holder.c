@@ -5,33 +5,17 @@
  */
 #include <linux/percpu.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <asm/irq_regs.h>
 
 #include "displace.h"
-#include "gap.h"
 #include "holder.h"
+#include "holder_state.h"
 #include "sample.h"
-#include "stream.h"
 #include "timer.h"
 
-struct flowtap_cpu {
-	struct list_head streams;	/* changed under cpus_lock, read under RCU */
-	struct flowtap_stream *holder;		/* belongs to the CPU, interrupts off */
-	struct flowtap_member *member;	/* the current task's, in the holder's set */
-	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
-	bool asleep;			/* about to enter a state that may lose registers */
-	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
-};
-
-/* Causes that are no loss. */
-#define AS_ASKED	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_STROBE | \
-			 1U << FLOWTAP_CAUSE_EXCLUDED)
-
-static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
-static DEFINE_MUTEX(cpus_lock);
+DEFINE_PER_CPU(struct flowtap_cpu, holder_cpus);
 
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch shows. */
 static bool missed_some(const struct flowtap_stream *stream, const struct flowtap_member *member,
@@ -44,7 +28,7 @@ static bool missed_some(const struct flowtap_stream *stream, const struct flowta
 }
 
 /* Samples under another number are a sequence of their own: nothing goes on from the one before. */
-static void update_number(const struct flowtap_stream *stream, struct flowtap_member *member)
+void holder_update_number(const struct flowtap_stream *stream, struct flowtap_member *member)
 {
 	if (stream_is_wide(stream) || stream->source->collector || !set_member_renamed(member))
 		return;
@@ -58,7 +42,7 @@ static void hold(struct flowtap_cpu *cpu, struct flowtap_stream *stream,
 {
 	u32 disables = READ_ONCE(stream->group->disables);
 
-	update_number(stream, member);
+	holder_update_number(stream, member);
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
 	/*
@@ -104,12 +88,6 @@ static bool flushes(const struct flowtap_stream *stream)
 	       stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
 
-enum flowtap_leaving {
-	LEAVING_FOR_NOW,	/* what was recorded goes on when it is back */
-	LEAVING_FOR_EVER,	/* a last sample, if there are samples at switches */
-	LEAVING_AT_ONCE,	/* what was recorded is dropped */
-};
-
 /* Entries become a sample, are kept, or are lost by this cause. */
 static void release_entries(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 cause)
 {
@@ -133,7 +111,7 @@ static void release_entries(struct flowtap_cpu *cpu, enum flowtap_leaving leavin
 }
 
 /* Nobody holds the source then. cause: of the loss, if something is dropped. */
-static void release(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 cause)
+void holder_leave(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 cause)
 {
 	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
@@ -157,13 +135,6 @@ static void release(struct flowtap_cpu *cpu, enum flowtap_leaving leaving, u32 c
 	stream->named = NULL;
 	WRITE_ONCE(cpu->holder, NULL);
 	cpu->member = NULL;
-}
-
-/* Whoever is on the CPU is recorded from here on. */
-static void resume_holder(const struct flowtap_cpu *cpu)
-{
-	if (cpu->holder)
-		cpu->holder->source->resume(&cpu->holder->recording);
 }
 
 /* Under RCU. Only of a CPU-wide stream. */
@@ -196,7 +167,7 @@ static struct flowtap_member *member_of(struct flowtap_stream *stream, struct ta
  * `task` is on this CPU now: the first stream that wants it gets the source, others a loss. A
  * CPU-wide stream is the first in the list.
  */
-static void claim(struct flowtap_cpu *cpu, struct task_struct *task, bool running)
+void holder_claim(struct flowtap_cpu *cpu, struct task_struct *task, bool running)
 {
 	struct flowtap_stream *stream;
 	struct flowtap_member *member;
@@ -221,13 +192,13 @@ static void claim(struct flowtap_cpu *cpu, struct task_struct *task, bool runnin
 }
 
 /* Streams came or went, or the current task's: one may get the source, others are displaced. */
-static void claim_for_current(struct flowtap_cpu *cpu)
+void holder_claim_for_current(struct flowtap_cpu *cpu)
 {
 	bool held = cpu->holder;
 
-	claim(cpu, current, true);
+	holder_claim(cpu, current, true);
 	if (!held)
-		resume_holder(cpu);
+		holder_resume(cpu);
 }
 
 /*
@@ -242,19 +213,19 @@ static noinline void add_disabled(struct flowtap_stream *stream)
 
 void holder_switch(struct task_struct *previous, struct task_struct *next)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 	struct flowtap_stream *before = cpu->holder;
 
 	if (before)
-		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
+		holder_leave(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
 	if (!list_empty(&cpu->streams))
-		claim(cpu, next, false);
-	resume_holder(cpu);
+		holder_claim(cpu, next, false);
+	holder_resume(cpu);
 	if (before && unlikely(cpu->holder != before))
 		add_disabled(before);
 }
 
-static u32 write_now(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
+u32 holder_write_now(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
 {
 	if (cpu->holder->source->collector)
 		return piece_write(cpu->holder, cpu->member);
@@ -272,7 +243,7 @@ static bool skidded(const struct flowtap_stream *stream, u32 trigger, struct pt_
 
 void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_regs *regs)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 	struct flowtap_stream *stream = cpu->holder;
 	struct flowtap_member *member;
 
@@ -284,7 +255,7 @@ void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_
 			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
 			return;
 		}
-		write_now(cpu, trigger, regs);
+		holder_write_now(cpu, trigger, regs);
 		stream->source->resume(&stream->recording);
 		return;
 	}
@@ -303,7 +274,7 @@ void notrace holder_trigger(struct flowtap_group *group, u32 trigger, struct pt_
 
 void holder_throttled(struct flowtap_group *group)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 	struct flowtap_stream *stream = cpu->holder;
 
 	if (!stream || stream->group != group)
@@ -321,146 +292,19 @@ void notrace holder_interrupt_done(void *data, int irq, struct irqaction *action
 
 	if (stopping && irq != stopping)
 		return;
-	stream = this_cpu_read(cpus.holder);
+	stream = this_cpu_read(holder_cpus.holder);
 	if (stream && stream->source->thaw)
 		stream->source->thaw(&stream->recording);
 }
 
-/* The AUX area of this CPU's source has reached the watermark, or is full. */
-static void full(void)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct flowtap_stream *stream = cpu->holder;
-
-	if (!stream || !stream->source->collector)
-		return;
-	piece_interrupted(stream, cpu->member);
-	resume_holder(cpu);
-}
-
 void holder_tick(struct flowtap_stream *stream)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 
 	if (cpu->holder != stream)
 		return;
 	piece_tick(stream, cpu->member);
-	resume_holder(cpu);
-}
-
-/* GAP records for what no sample and no AUX record will have any more. */
-static void write_last_gaps(struct flowtap_group *group, struct flowtap_member *member, u32 cause)
-{
-	u32 known = member->gaps_written | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED;
-	u32 causes = member->loss & ~known;
-	u64 displaced = xchg(&member->displaced_since, 0);
-
-	if (displaced)
-		gap_write(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
-	else if (!member->since)
-		/* No stream ever had it. */
-		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
-	if (cause == FLOWTAP_CAUSE_EXEC && !(causes & 1U << cause))
-		gap_write(group, member->task, ktime_get_raw_fast_ns(), cause);
-	for (; causes; causes &= causes - 1)
-		gap_write(group, member->task, member->since, __ffs(causes));
-}
-
-/*
- * What the caller has changed is of this CPU: elsewhere the task would have run meanwhile. Kernels
- * after 6.12 call hooks with preemption on: better a warning here than a false loss now and then.
- */
-static void assert_on_this_cpu(void)
-{
-	WARN_ON_ONCE(preemptible());
-}
-
-void holder_task_gone(struct flowtap_group *group, struct flowtap_member *member, u32 cause)
-{
-	unsigned long flags;
-	struct flowtap_cpu *cpu;
-
-	assert_on_this_cpu();
-	local_irq_save(flags);
-	cpu = this_cpu_ptr(&cpus);
-	if (cpu->member == member)
-		release(cpu, LEAVING_FOR_EVER, cause);
-	else if (member->ran && !member->displaced_since)
-		/* It has run since, where nothing recorded it. */
-		member->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
-	local_irq_restore(flags);
-	write_last_gaps(group, member, cause);
-}
-
-void holder_task_evicted(struct flowtap_group *group, struct flowtap_member *member)
-{
-	if (member->nr)
-		member->loss |= 1U << FLOWTAP_CAUSE_DISABLED;
-	/* One that never came onto a CPU has lost nothing. */
-	if (member->since || READ_ONCE(member->displaced_since))
-		write_last_gaps(group, member, FLOWTAP_CAUSE_DISABLED);
-}
-
-void holder_member_renames(struct flowtap_group *group, struct flowtap_member *member)
-{
-	unsigned long flags;
-
-	assert_on_this_cpu();
-	/* Pieces are named when they begin. */
-	if (group->pieces || this_cpu_read(cpus.member) != member)
-		return;
-	holder_task_gone(group, member, FLOWTAP_CAUSE_SWITCH);
-	local_irq_save(flags);
-	member->ran = false;
-	claim_for_current(this_cpu_ptr(&cpus));
-	local_irq_restore(flags);
-}
-
-void holder_renames(void)
-{
-	unsigned long flags;
-	struct flowtap_cpu *cpu;
-
-	assert_on_this_cpu();
-	local_irq_save(flags);
-	cpu = this_cpu_ptr(&cpus);
-	if (cpu->holder && stream_is_wide(cpu->holder) && !cpu->holder->source->collector) {
-		write_now(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
-		resume_holder(cpu);
-	}
-	local_irq_restore(flags);
-}
-
-void holder_executed(void)
-{
-	unsigned long flags;
-	struct flowtap_cpu *cpu;
-
-	assert_on_this_cpu();
-	local_irq_save(flags);
-	cpu = this_cpu_ptr(&cpus);
-	/* A thread that executes takes the first one's numbers. */
-	if (cpu->holder) {
-		stream_name_recorded(cpu->holder, current);
-		update_number(cpu->holder, cpu->member);
-	}
-	if (cpu->holder && cpu->holder->source->collector) {
-		piece_executed(cpu->holder, cpu->member);
-		resume_holder(cpu);
-	} else if (cpu->holder && cpu->holder->recording.stacks) {
-		sample_restart(cpu->holder, cpu->member);
-		resume_holder(cpu);
-	}
-	local_irq_restore(flags);
-}
-
-/* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
-static struct flowtap_stream *wide_of(struct flowtap_cpu *cpu)
-{
-	struct flowtap_stream *first = list_first_or_null_rcu(&cpu->streams,
-								struct flowtap_stream, cpu_link);
-
-	return first && stream_is_wide(first) ? first : NULL;
+	holder_resume(cpu);
 }
 
 /*
@@ -473,12 +317,12 @@ static void enforce_wide_stream(struct flowtap_cpu *cpu)
 	bool wanted;
 
 	rcu_read_lock();
-	wide = wide_of(cpu);
+	wide = holder_wide_of(cpu);
 	wanted = wide && READ_ONCE(wide->enabled) && !excludes(wide, current);
 	if (cpu->holder && wanted && cpu->holder != wide)
-		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISPLACED);
+		holder_leave(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISPLACED);
 	else if (wide && cpu->holder == wide && !wanted)
-		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_EXCLUDED);
+		holder_leave(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_EXCLUDED);
 	rcu_read_unlock();
 }
 
@@ -487,12 +331,12 @@ void holder_task_here(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
-	assert_on_this_cpu();
+	holder_assert_on_this_cpu();
 	local_irq_save(flags);
-	cpu = this_cpu_ptr(&cpus);
+	cpu = this_cpu_ptr(&holder_cpus);
 	if (!list_empty(&cpu->streams)) {
 		enforce_wide_stream(cpu);
-		claim_for_current(cpu);
+		holder_claim_for_current(cpu);
 	}
 	local_irq_restore(flags);
 }
@@ -508,16 +352,16 @@ static void write_rest(struct flowtap_stream *stream)
 
 void holder_reconsider(struct flowtap_stream *stream)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 
 	if (cpu->holder == stream && !READ_ONCE(stream->enabled))
-		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
+		holder_leave(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
 	else if (cpu->holder == stream && smp_load_acquire(&cpu->member->gone))
-		release(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
+		holder_leave(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
 			FLOWTAP_CAUSE_DISABLED);
 	write_rest(stream);
 	enforce_wide_stream(cpu);
-	claim_for_current(cpu);
+	holder_claim_for_current(cpu);
 }
 
 void holder_write_rest(struct flowtap_stream *stream)
@@ -531,155 +375,26 @@ void holder_write_rest(struct flowtap_stream *stream)
 
 bool holder_is(const struct flowtap_stream *stream)
 {
-	return READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream;
+	return READ_ONCE(per_cpu(holder_cpus, stream->cpu).holder) == stream;
 }
 
 u32 holder_snapshot(struct flowtap_stream *stream)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 	u32 entries;
 
 	if (cpu->holder != stream)
 		return 0;
-	entries = write_now(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
-	resume_holder(cpu);
+	entries = holder_write_now(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
+	holder_resume(cpu);
 	return entries;
-}
-
-int holder_attach(struct flowtap_stream *stream)
-{
-	struct flowtap_cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
-	int error = 0;
-
-	mutex_lock(&cpus_lock);
-	if (!stream_is_wide(stream))
-		list_add_tail_rcu(&stream->cpu_link, &cpu->streams);
-	else if (wide_of(cpu))
-		error = -EBUSY;
-	else
-		list_add_rcu(&stream->cpu_link, &cpu->streams);
-	mutex_unlock(&cpus_lock);
-	return error;
 }
 
 void holder_release(struct flowtap_stream *stream)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&holder_cpus);
 
 	if (cpu->holder == stream)
-		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
-	claim_for_current(cpu);
-}
-
-void holder_detach(struct flowtap_stream *stream)
-{
-	mutex_lock(&cpus_lock);
-	list_del_rcu(&stream->cpu_link);
-	mutex_unlock(&cpus_lock);
-}
-
-/* No user program runs on a CPU that is on its way: what was recorded until then is written. */
-static bool records_offline_loss(const struct flowtap_stream *stream)
-{
-	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;
-}
-
-static void on_cpu_online(u64 sources)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct flowtap_stream *stream;
-
-	cpu->sources = sources;
-	cpu->asleep = false;
-	rcu_read_lock();
-	stream = wide_of(cpu);
-	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran &&
-	    records_offline_loss(stream)) {
-		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
-		stream_write_gap(stream, current, stream->everyone.since, FLOWTAP_CAUSE_OFFLINE);
-	}
-	/* perf has released its event when the CPU went offline. */
-	if (stream && stream->triggers & FLOWTAP_TRIGGER_OVERFLOW)
-		schedule_work(&stream->reopen);
-	rcu_read_unlock();
-}
-
-static void on_cpu_offline(void)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-
-	cpu->sources = 0;
-	if (cpu->holder)
-		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
-}
-
-static void on_pm_enter(void)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-
-	cpu->asleep = true;
-	if (cpu->holder)
-		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
-}
-
-static void on_pm_exit(void)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-
-	cpu->asleep = false;
-	if (!cpu->holder) {
-		claim(cpu, current, false);
-		resume_holder(cpu);
-	}
-}
-
-const struct flowtap_source_user holder_source_user = {
-	.cpu_online = on_cpu_online,
-	.cpu_offline = on_cpu_offline,
-	.pm_enter = on_pm_enter,
-	.pm_exit = on_pm_exit,
-	.full = full,
-};
-
-void holder_query(u32 cpu, struct flowtap_query *query)
-{
-	struct flowtap_cpu *state = &per_cpu(cpus, cpu);
-	struct flowtap_stream *stream;
-
-	rcu_read_lock();
-	stream = wide_of(state) ?: READ_ONCE(state->holder);
-	if (stream) {
-		query->holder_pid = pid_vnr(stream->owner);
-		/* Whose number is not to be seen has no name either. */
-		if (query->holder_pid)
-			memcpy(query->holder_comm, stream->owner_name,
-			       sizeof(query->holder_comm));
-	}
-	rcu_read_unlock();
-}
-
-int holder_init(void)
-{
-	u32 cpu;
-
-	for_each_possible_cpu(cpu) {
-		struct flowtap_cpu *this = &per_cpu(cpus, cpu);
-
-		INIT_LIST_HEAD(&this->streams);
-		this->scratch = kcalloc_node(FLOWTAP_DEPTH_MAX, sizeof(this->scratch[0]),
-					     GFP_KERNEL, cpu_to_node(cpu));
-		if (!this->scratch) {
-			holder_exit();
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void holder_exit(void)
-{
-	u32 cpu;
-
-	for_each_possible_cpu(cpu)
-		kfree(per_cpu(cpus, cpu).scratch);
+		holder_leave(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
+	holder_claim_for_current(cpu);
 }

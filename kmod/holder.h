@@ -11,51 +11,10 @@
 
 struct irqaction;
 
-struct flowtap_member;
-struct flowtap_query;
-struct flowtap_source_user;
 struct flowtap_group;
 struct pt_regs;
 struct flowtap_stream;
 struct task_struct;
-
-/* What happens to a CPU, for source_init(). */
-extern const struct flowtap_source_user holder_source_user;
-
-/**
- * holder_init() - allocate what each CPU needs
- *
- * Context: the module's load, before source_init(); may sleep.
- * Return: 0 or -ENOMEM.
- */
-int holder_init(void);
-
-/**
- * holder_exit() - free what each CPU needed
- *
- * Context: the module's unload, after source_exit(); may sleep.
- */
-void holder_exit(void);
-
-/**
- * holder_attach() - put a stream into its CPU's list
- * @stream: not enabled.
- *
- * Context: may sleep.
- * Return: 0; -EBUSY: a second CPU-wide stream.
- */
-int holder_attach(struct flowtap_stream *stream);
-
-/**
- * holder_detach() - take a stream out of its CPU's list
- * @stream: attached.
- *
- * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it
- * the source may do so yet: holder_release() now, and once more after a grace period.
- *
- * Context: may sleep.
- */
-void holder_detach(struct flowtap_stream *stream);
 
 /**
  * holder_is() - whether a stream holds its CPU's source
@@ -67,33 +26,12 @@ void holder_detach(struct flowtap_stream *stream);
 bool holder_is(const struct flowtap_stream *stream);
 
 /**
- * holder_query() - name the stream that holds a CPU's source, for QUERY
- * @cpu: any that is possible.
- * @query: gets its owner's pid in the caller's namespace and its name; neither where the pid is not
- *	visible there.
- *
- * Context: process context.
- */
-void holder_query(u32 cpu, struct flowtap_query *query);
-
-/**
  * holder_write_rest() - write what a disabled stream has yet to say, where its CPU is offline
  * @stream: its LOST record, its tasks' GAP records; nothing happens while it is enabled.
  *
  * Context: process context; the CPU stays offline (cpus_read_lock()).
  */
 void holder_write_rest(struct flowtap_stream *stream);
-
-/**
- * holder_task_evicted() - a set traces somebody else no more
- * @group: whose set.
- * @member: the task's, removed from the set, not released; no CPU has it.
- *
- * GAP records are written for what was not written yet.
- *
- * Context: process context, RCU.
- */
-void holder_task_evicted(struct flowtap_group *group, struct flowtap_member *member);
 
 /* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
 
@@ -172,46 +110,6 @@ void holder_interrupt_done(void *data, int irq, struct irqaction *action, int re
 void holder_switch(struct task_struct *previous, struct task_struct *next);
 
 /* --- On this CPU, preemption disabled. --- */
-
-/**
- * holder_task_gone() - a set traces the current task no more
- * @group: whose set.
- * @member: the task's, removed from the set, not released; or about to get another number.
- * @cause: FLOWTAP_CAUSE_SWITCH: it ends, is removed or renamed; FLOWTAP_CAUSE_EXEC: it has executed a
- *	set-uid program.
- *
- * Its last record is written, and GAP records for what no record will have.
- *
- * Context: this CPU, preemption disabled, interrupts on, RCU.
- */
-void holder_task_gone(struct flowtap_group *group, struct flowtap_member *member, u32 cause);
-
-/**
- * holder_member_renames() - the current task is about to get another number
- * @group: whose set.
- * @member: the task's, in the set.
- *
- * What was recorded is written with the number that it has yet, a GAP record for what was lost.
- *
- * Context: this CPU, preemption disabled, interrupts on, RCU.
- */
-void holder_member_renames(struct flowtap_group *group, struct flowtap_member *member);
-
-/**
- * holder_renames() - the same for a CPU-wide stream of entries
- *
- * Context: this CPU, preemption disabled.
- */
-void holder_renames(void);
-
-/**
- * holder_executed() - the current task has executed another program
- *
- * Who called whom before is of no interest, and no AUX record has both programs.
- *
- * Context: this CPU, preemption disabled.
- */
-void holder_executed(void);
 
 /**
  * holder_task_here() - look who traces the current task

@@ -10,7 +10,7 @@
 #include <linux/rcupdate.h>
 
 #include "bpf.h"
-#include "holder.h"
+#include "holder_cpu.h"
 #include "device.h"
 #include "hooks.h"
 #include "source.h"

@@ -19,6 +19,7 @@
 #include "event.h"
 #include "group.h"
 #include "holder.h"
+#include "holder_cpu.h"
 #include "hooks.h"
 #include "remote.h"
 #include "stream.h"
