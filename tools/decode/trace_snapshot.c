@@ -5,6 +5,8 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -245,6 +247,19 @@ static void list_cpus(const struct work *work)
 	advise("it has %s", list);
 }
 
+/* A directory is a snapshot for decode, though not for who looks for what flowtapd has collected. */
+static void advise_directory(const char *directory)
+{
+	char ini[PATH_MAX];
+	struct stat status;
+
+	if (!stat(directory, &status) && S_ISDIR(status.st_mode) &&
+	    snprintf(ini, sizeof(ini), "%s/snapshot.ini", directory) < (int)sizeof(ini) &&
+	    access(ini, F_OK))
+		advise("a directory is an Arm snapshot with a snapshot.ini; of what flowtapd collects "
+		       "name a file in it that ends in .ftap or .ftap.zst");
+}
+
 int trace_snapshot(const struct decode_options *options)
 {
 	struct notes notes = { .directory = options->input, .quiet = options->quiet };
@@ -259,6 +274,7 @@ int trace_snapshot(const struct decode_options *options)
 	if (error) {
 		show_reason(&notes);
 		complain("'%s' cannot be decoded as a snapshot", options->input);
+		advise_directory(options->input);
 		return STATUS_ERROR;
 	}
 	work.sources = flowtap_snapshot_sources(work.snapshot, &work.n);
