@@ -2,8 +2,10 @@
 /* flowtap: the command people type. */
 #include "common/tool.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int help_command(int argc, char **argv);
 static int version_command(int argc, char **argv);
@@ -131,11 +133,24 @@ static int version_command(int argc, char **argv)
 	return STATUS_OK;
 }
 
+/*
+ * No file that is opened gets the number of one that the caller has closed: messages would be written
+ * into it. Reading and writing these fails as if they were closed, and a recorded command has none.
+ */
+static void occupy_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
 	int status;
 
+	occupy_closed();
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_USAGE;

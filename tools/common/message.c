@@ -118,6 +118,8 @@ void advise_write(int error)
 	else if (error == -EFBIG)
 		advise("raise the limit of the size of files (ulimit -f), or write to a file system "
 		       "that takes larger ones");
+	else if (error == -EBADF)
+		advise("standard output is closed: redirect it to a file, or to /dev/null");
 }
 
 int usage_hint(const char *command)

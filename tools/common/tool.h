@@ -55,7 +55,10 @@ void complain_stdout(int error);
 bool output_failed(void);
 /* A line that belongs to the one before it: what to do about it. */
 void advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What mends an error of writing: a full disk, a quota, a limit of sizes; of others nothing. */
+/*
+ * What mends an error of writing: a full disk, a quota, a limit of sizes, a standard output that is
+ * closed; of others nothing.
+ */
 void advise_write(int error);
 /* Points at --help and returns STATUS_USAGE; for what getopt complained about. As in argv[0]. */
 int usage_hint(const char *command);
