@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Allocates and maps the pages of an AUX area, and publishes its head to the reader. */
+/*
+ * Allocates and maps the pages of an AUX area, and publishes its head to the reader.
+ *
+ * The host's unit tests run this file on memory of their own.
+ */
+#ifdef __KERNEL__
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
+#endif
 
 #include "aux.h"
 #include "ring.h"

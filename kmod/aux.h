@@ -6,7 +6,9 @@
 #ifndef FLOWTAP_KMOD_AUX_H
 #define FLOWTAP_KMOD_AUX_H
 
+#ifdef __KERNEL__
 #include <linux/mm_types.h>
+#endif
 #include <linux/flowtap.h>
 
 /* After the area, for the source: nobody maps them. */

@@ -142,6 +142,14 @@ bool output_write(struct flowtap_output *output, u64 time, const void *head, u32
 	return written;
 }
 
+void output_lose(struct flowtap_output *output, u64 time, u32 size)
+{
+	u64 waiting = ring_waiting(&output->ring);
+
+	ring_count_lost(&output->ring, time, 1, size);
+	output_waits(output, waiting, waiting);
+}
+
 void output_leave_gap(struct flowtap_output *output, u64 time)
 {
 	cmpxchg(&output->unwritten_since, 0, time);

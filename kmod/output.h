@@ -152,6 +152,18 @@ bool output_write(struct flowtap_output *output, u64 time, const void *head, u32
 		  const void *tail, u32 tail_size);
 
 /**
+ * output_lose() - count a record as lost that there was no space for, as output_write() does
+ * @output: not in overwrite mode.
+ * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
+ * @size: bytes of the record.
+ *
+ * For who has asked ring_fits() before, and acted by the answer: there may be space by now.
+ *
+ * Context: the output's CPU, interrupts off.
+ */
+void output_lose(struct flowtap_output *output, u64 time, u32 size);
+
+/**
  * output_waits() - wake whom a record wakes, now or later
  * @output: not in overwrite mode.
  * @before: bytes that waited without the record.

@@ -2,11 +2,15 @@
 /*
  * Collects bytes of the AUX area at switches, at ticks and when the area fills up, and writes the
  * AUX, CLOCK and GAP records around them.
+ *
+ * The host's unit tests run this file with a collector of their own.
  */
+#ifdef __KERNEL__
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
+#endif
 
 #include "displace.h"
 #include "piece.h"
@@ -138,6 +142,15 @@ static void write_gap(struct flowtap_stream *stream, struct flowtap_member *memb
 	piece->lost_since = 0;
 }
 
+static u32 flags_of(const struct flowtap_piece *piece, const struct flowtap_collected *collected)
+{
+	return (collected->full ? FLOWTAP_AUX_TRUNCATED : 0) |
+	       (collected->fault ? FLOWTAP_AUX_PARTIAL : 0) |
+	       (collected->wrapped ? FLOWTAP_AUX_OVERWRITE : 0) |
+	       (collected->collision ? FLOWTAP_AUX_COLLISION : 0) |
+	       (piece->continues ? FLOWTAP_AUX_CONTINUES : 0);
+}
+
 /* False: no record would name the bytes, and the next ones are to take their place. */
 static bool write_record(struct flowtap_stream *stream, struct flowtap_member *member,
 			 const struct flowtap_collected *collected)
@@ -154,20 +167,11 @@ static bool write_record(struct flowtap_stream *stream, struct flowtap_member *m
 		.sequence = member->sequence + (member->loss ? 2 : 1),
 		.offset = stream->output.aux.head + collected->skipped,
 		.size = collected->size,
+		.flags = flags_of(&stream->piece, collected),
 		.cpu = stream->cpu,
 		.loss = member->loss,
 	};
 
-	if (collected->full)
-		record.flags |= FLOWTAP_AUX_TRUNCATED;
-	if (collected->fault)
-		record.flags |= FLOWTAP_AUX_PARTIAL;
-	if (collected->wrapped)
-		record.flags |= FLOWTAP_AUX_OVERWRITE;
-	if (collected->collision)
-		record.flags |= FLOWTAP_AUX_COLLISION;
-	if (stream->piece.continues)
-		record.flags |= FLOWTAP_AUX_CONTINUES;
 	/* More than the area can hold: the newest. */
 	if (record.size > area) {
 		record.offset += record.size - area;
@@ -181,14 +185,17 @@ static bool write_record(struct flowtap_stream *stream, struct flowtap_member *m
 	record.time = read_clocks(stream, &record.counter);
 	record.pid = stream->piece.thread.pid;
 	record.tid = stream->piece.thread.tid;
-	/* The head is there when a reader sees the record. */
-	if (ring_fits(&stream->output.ring, sizeof(record)))
-		aux_publish(&stream->output.aux, skipped + collected->size);
-	else
-		collected = NULL;
-	/* Where it does not fit, this counts it. */
-	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0) ||
-	    !collected)
+	/*
+	 * The head is there when a reader sees the record, so whether there is space is asked first.
+	 * He may make some meanwhile: the answer stands, or a record would name bytes that are not.
+	 */
+	if (!ring_fits(&stream->output.ring, sizeof(record))) {
+		output_lose(&stream->output, record.time, sizeof(record));
+		return false;
+	}
+	aux_publish(&stream->output.aux, skipped + collected->size);
+	/* No space now: the reader has taken it back. This counts the record. */
+	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0))
 		return false;
 	member->sequence = record.sequence;
 	member->loss = 0;
