@@ -186,7 +186,7 @@ void output_write_lost(struct flowtap_output *output)
 	ring_write_lost(&output->ring, ktime_get_raw_fast_ns());
 }
 
-void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
+bool output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
 		      u32 cause, u64 size)
 {
 	struct flowtap_record_gap gap = {
@@ -206,7 +206,13 @@ void output_write_gap(struct flowtap_output *output, struct flowtap_thread threa
 	};
 
 	take_unwritten(output);
-	output_write(output, gap.time, &gap, sizeof(gap), NULL, 0);
+	return output_write(output, gap.time, &gap, sizeof(gap), NULL, 0);
+}
+
+bool output_gap_fits(struct flowtap_output *output)
+{
+	take_unwritten(output);
+	return ring_fits(&output->ring, sizeof(struct flowtap_record_gap));
 }
 
 void output_published(struct flowtap_output *output)

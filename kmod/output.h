@@ -213,12 +213,21 @@ static inline void output_commit(struct flowtap_output *output, u32 size)
  * @cause: FLOWTAP_CAUSE_.
  * @size: bytes, or FLOWTAP_UNKNOWN.
  *
- * Where there is no space the ring counts it as lost.
+ * Context: the output's CPU, interrupts off.
+ * Return: false: no space. The ring counts it as lost.
+ */
+bool output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
+		      u32 cause, u64 size);
+
+/**
+ * output_gap_fits() - whether a GAP record would find space
+ * @output: the output.
  *
  * Context: the output's CPU, interrupts off.
+ * Return: it would, after a LOST record if there are losses, those of output_leave_gap() too. More
+ * of these, and a reader who takes space back, may come until it is written.
  */
-void output_write_gap(struct flowtap_output *output, struct flowtap_thread thread, u64 since,
-		      u32 cause, u64 size);
+bool output_gap_fits(struct flowtap_output *output);
 
 /**
  * output_leave_gap() - count a GAP record as lost that the output's CPU is not to be asked to write
@@ -226,7 +235,7 @@ void output_write_gap(struct flowtap_output *output, struct flowtap_thread threa
  * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
  *
  * STATS knows of it at once. A LOST record, which there is none of with FLOWTAP_OVERWRITE, comes
- * ahead of the next GAP record, or with output_write_lost().
+ * ahead of the next GAP record at the latest, or with output_write_lost().
  *
  * Context: any, any CPU.
  */

@@ -122,8 +122,7 @@ static void emit_loss(struct flowtap_stream *stream, u64 since, u32 cause, u64 b
 
 static bool gap_fits(struct flowtap_stream *stream)
 {
-	return !stream->piece.lost_since ||
-	       ring_fits(&stream->output.ring, sizeof(struct flowtap_record_gap));
+	return !stream->piece.lost_since || output_gap_fits(&stream->output);
 }
 
 /* Where there is no space for a GAP record the next AUX record has the cause. */
@@ -134,11 +133,10 @@ static void write_gap(struct flowtap_stream *stream, struct flowtap_member *memb
 	if (!piece->lost_since)
 		return;
 	sample_add_loss(stream, member, piece->lost_cause);
-	if (gap_fits(stream)) {
-		output_write_gap(&stream->output, stream_name_task(stream, member->task),
-				 piece->lost_since, piece->lost_cause, piece->lost_bytes);
+	if (gap_fits(stream) &&
+	    output_write_gap(&stream->output, stream_name_task(stream, member->task),
+			     piece->lost_since, piece->lost_cause, piece->lost_bytes))
 		member->gaps_written |= 1U << piece->lost_cause;
-	}
 	piece->lost_since = 0;
 }
 

@@ -318,6 +318,12 @@ static void reader_takes_space_back(void)
 		shared->ring.control->data_tail = shared->ring.head - shared->ring.size;
 }
 
+static void another_leaves_a_gap(void)
+{
+	if (moments && !--moments)
+		output_leave_gap(shared, clock_ns);
+}
+
 /* Either a record names the bytes, which are there, or they are counted as lost. */
 TEST_F(piece, bytes_have_a_record_or_are_lost_whenever_the_reader_makes_space)
 {
@@ -374,6 +380,65 @@ TEST_F(piece, a_reader_who_takes_space_back_has_it_counted)
 		lost += !output->stats.samples;
 	}
 	EXPECT_NE(0, lost);
+}
+
+/* A GAP record is written once; the member knows of it only if it is. */
+TEST_F(piece, a_member_has_a_gap_that_was_written_whenever_another_cpu_leaves_one)
+{
+	const u32 cause = 1U << FLOWTAP_CAUSE_HARDWARE;
+	unsigned int at, space, before, written = 0, left_out = 0;
+
+	for (before = 0; before < 2; before++)
+		for (space = 0; space <= GAP_RECORD + LOST_RECORD; space += 8)
+			for (at = 1, moments = 0; !moments; at++) {
+				begin_again(self, 0);
+				shared = &self->stream.output;
+				piece_begin(&self->stream, &self->member);
+				self->stream.piece.lost_since = clock_ns;
+				self->stream.piece.lost_cause = FLOWTAP_CAUSE_HARDWARE;
+				leave_space(self, space);
+				if (before)
+					output_leave_gap(shared, clock_ns);
+				moments = at;
+				meanwhile = another_leaves_a_gap;
+				piece_end(&self->stream, &self->member);
+				meanwhile = NULL;
+				read_all();
+				ASSERT_EQ(cause, self->member.loss);
+				ASSERT_EQ(reader.gaps ? cause : 0, self->member.gaps_written)
+					TH_LOG("space %u, moment %u", space, at);
+				ASSERT_GE(1, reader.gaps);
+				written += reader.gaps;
+				left_out += !reader.gaps;
+			}
+	EXPECT_NE(0, written);
+	EXPECT_NE(0, left_out);
+}
+
+/* What another CPU left is told ahead of it: both are to fit. */
+TEST_F(piece, nothing_is_collected_where_its_gap_finds_no_space)
+{
+	unsigned int space, left;
+
+	for (left = 0; left < 2; left++)
+		for (space = 0; space <= GAP_RECORD + LOST_RECORD; space += 8) {
+			begin_again(self, 0);
+			unit.error = -ENOSPC;
+			unit.spare_error = -EIO;
+			piece_begin(&self->stream, &self->member);
+			EXPECT_NE(0, self->stream.piece.lost_since);
+			leave_space(self, space);
+			if (left)
+				output_leave_gap(&self->stream.output, clock_ns);
+			unit.error = 0;
+			piece_tick(&self->stream, &self->member);
+			read_all();
+			ASSERT_EQ(space >= GAP_RECORD + left * LOST_RECORD, unit.open)
+				TH_LOG("space %u", space);
+			ASSERT_EQ(unit.open, reader.gaps);
+			ASSERT_EQ(!unit.open, !!self->stream.piece.lost_since);
+			ASSERT_EQ(reader.gaps ? left : 0, reader.lost);
+		}
 }
 
 TEST_HARNESS_MAIN
