@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What kmod/output.c, ring.c and aux.c take from the kernel beside kernel.h: memory, a reader that
- * is never asleep, timers that never expire. A program that wants to know when memory is shared with
- * that reader defines READ_ONCE() and smp_store_release() before.
+ * is never asleep, timers that never expire, and other CPUs that do something at any moment.
  */
 #ifndef FLOWTAP_SELFTESTS_UNIT_KMOD_KERNEL_OUTPUT_H
 #define FLOWTAP_SELFTESTS_UNIT_KMOD_KERNEL_OUTPUT_H
@@ -19,10 +18,24 @@
 #define CLOCK_MONOTONIC			1
 #define HRTIMER_MODE_ABS_PINNED_HARD	0
 
-#ifndef READ_ONCE
-#define READ_ONCE(variable)		(variable)
-#define smp_store_release(pointer, value)	(*(pointer) = (value))
-#endif
+/* What other CPUs do at any moment: called whenever memory is looked at that they share. */
+static __attribute__((unused)) void (*meanwhile)(void);
+
+static inline void others_go_on(void)
+{
+	if (meanwhile)
+		meanwhile();
+}
+
+#define READ_ONCE(variable)							\
+({										\
+	__auto_type __value = (variable);					\
+										\
+	others_go_on();								\
+	__value;								\
+})
+#define smp_store_release(pointer, value) (*(pointer) = (value), others_go_on())
+
 #define WRITE_ONCE(variable, value)	((variable) = (value))
 #define smp_wmb()			((void)0)
 #define min_t(type, a, b)		min((type)(a), (type)(b))

@@ -1,444 +1,328 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that an AUX record names bytes that are there, whatever a reader does meanwhile, that what
- * no record names is counted with its cause, and when a strobe begins and ends. kmod/piece.c,
- * output.c, ring.c and aux.c are compiled into this program, with a collector of its own.
+ * Shows what an AUX record says of how it ended, that what no record names has a GAP record with its
+ * cause, once, and when a strobe begins and ends.
  */
-#include "support/kselftest_harness.h"
+#include "piece_driver.h"
 
-/* What other CPUs do at any moment: called whenever memory is looked at that they share. */
-static void (*meanwhile)(void);
+/* --- What a record says. --- */
 
-static void others_go_on(void)
+TEST_F(piece, a_record_says_how_it_ended)
 {
-	if (meanwhile)
-		meanwhile();
-}
+	struct flowtap_member *member = &self->member;
+	unsigned int how, continues;
 
-#define READ_ONCE(variable)							\
-({										\
-	__auto_type __value = (variable);					\
-										\
-	others_go_on();								\
-	__value;								\
-})
-#define smp_store_release(pointer, value) (*(pointer) = (value), others_go_on())
+	for (how = 0; how < 16; how++)
+		for (continues = 0; continues < 2; continues++) {
+			const struct flowtap_collected collected = {
+				.size = 128, .full = how & 1, .wrapped = how & 2, .fault = how & 4,
+				.collision = how & 8,
+			};
+			const bool loses = how & (1 | 4);
 
-#include "kernel_output.h"
-
-#define U32_MAX		(~0U)
-#define U64_MAX		(~0ULL)
-
-static u64 mono_ns;
-
-#define ktime_get_mono_fast_ns()			(mono_ns)
-#define div64_u64_rem(value, by, remainder)		\
-	((void)(*(remainder) = (value) % (by)))
-
-/* --- In place of kmod/compat.h and timer.h. --- */
-
-#define FLOWTAP_KMOD_COMPAT_H
-#define FLOWTAP_KMOD_TIMER_H
-
-#include "../../../kmod/ring.c"
-#include "../../../kmod/aux.c"
-#include "../../../kmod/output.c"
-#include "../../../kmod/source.h"
-#include "../../../kmod/piece.h"
-
-/* --- In place of kmod/stream.h, set.h, sample.h and displace.h: one stream, one member. --- */
-
-#define FLOWTAP_KMOD_STREAM_H
-#define FLOWTAP_KMOD_SAMPLE_H
-#define FLOWTAP_KMOD_DISPLACE_H
-
-struct flowtap_member {
-	struct task_struct *task;
-	u64 sequence, since;
-	u32 loss, gaps_written;
-	bool started;
-};
-
-struct flowtap_stream {
-	struct flowtap_recording recording;
-	const struct flowtap_source *source;
-	u32 cpu, flags;
-	struct flowtap_output output;
-	struct flowtap_piece piece;
-	struct hrtimer tick;
-};
-
-static bool stream_is_wide(const struct flowtap_stream *stream)
-{
-	return stream->flags & FLOWTAP_CPU_WIDE;
-}
-
-static struct flowtap_thread stream_name_task(const struct flowtap_stream *stream,
-					      struct task_struct *task)
-{
-	return output_thread(&stream->output, task);
-}
-
-static bool set_member_renamed(struct flowtap_member *member)
-{
-	return false;
-}
-
-static void sample_add_loss(struct flowtap_stream *stream, struct flowtap_member *member, u32 cause)
-{
-	member->loss |= 1U << cause;
-	stream->output.stats.losses[cause]++;
-}
-
-static void displace_end(struct flowtap_stream *stream, struct flowtap_member *member)
-{
-}
-
-#include "../../../kmod/piece.c"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define AUX_RECORD ((u32)sizeof(struct flowtap_record_aux))
-#define GAP_RECORD ((u32)sizeof(struct flowtap_record_gap))
-#define LOST_RECORD ((u32)sizeof(struct flowtap_record_lost))
-#define FILLER 77	/* a type that there is not */
-
-/* --- The collector. --- */
-
-static struct unit {
-	/* What comes to pass next. */
-	int error, spare_error;			/* of an opening */
-	struct flowtap_collected finds;		/* a closing, once */
-	/* What it is asked for. */
-	bool open, spare, paused;
-	bool on;				/* it was not disabled since the opening before */
-	unsigned int wrong;
-} unit;
-
-static int unit_open(struct flowtap_recording *recording, bool spare)
-{
-	const int error = spare ? unit.spare_error : unit.error;
-
-	unit.wrong += unit.open || !unit.paused;
-	if (error)
-		return error;
-	unit.open = unit.on = true;
-	unit.spare = spare;
-	return 0;
-}
-
-static void unit_close(struct flowtap_recording *recording, bool stop,
-		       struct flowtap_collected *collected)
-{
-	unit.wrong += !unit.open || !unit.paused;
-	*collected = unit.finds;
-	unit.finds = (struct flowtap_collected){ 0 };
-	unit.open = false;
-	unit.on &= !stop;
-}
-
-static void unit_reset(struct flowtap_recording *recording)
-{
-	unit.wrong += unit.open;
-	unit.on = false;
-}
-
-static u64 unit_counter(void)
-{
-	return 7;
-}
-
-static bool unit_pause(struct flowtap_recording *recording)
-{
-	unit.paused = true;
-	return false;
-}
-
-static const struct flowtap_collector collector = {
-	.open = unit_open,
-	.close = unit_close,
-	.reset = unit_reset,
-	.counter = unit_counter,
-};
-
-static const struct flowtap_source source = { .collector = &collector, .pause = unit_pause };
-
-/* --- The reader. --- */
-
-static struct reader {
-	struct flowtap_ring_writer *ring;
-	unsigned int auxes, gaps, losts;
-	u64 aux_bytes, gap_bytes;
-	u64 lost;			/* records, as LOST says */
-	u64 end;			/* of the last AUX record's bytes */
-	struct flowtap_record_aux aux;	/* the last one */
-	struct flowtap_record_gap gap;
-	unsigned int wrong;		/* AUX records whose bytes are not there */
-} reader;
-
-static void read_aux(const struct flowtap_record_aux *aux)
-{
-	struct flowtap_ring *control = reader.ring->control;
-
-	/* Between what was read before and the head, and no more than the area holds. */
-	reader.wrong += aux->offset < reader.end || aux->offset + aux->size > control->aux_head ||
-			aux->size > control->aux_size;
-	reader.end = control->aux_tail = aux->offset + aux->size;
-	reader.auxes++;
-	reader.aux_bytes += aux->size;
-	reader.aux = *aux;
-}
-
-/* Records do not stop at the end of the ring. */
-static void copy_record(void *to, u32 size)
-{
-	const struct flowtap_ring_writer *ring = reader.ring;
-	u32 i;
-
-	for (i = 0; i < size; i++)
-		((u8 *)to)[i] = ring->data[(ring->control->data_tail + i) & (ring->size - 1)];
-}
-
-static void read_all(void)
-{
-	struct flowtap_ring *control = reader.ring->control;
-	struct flowtap_record record;
-	struct flowtap_record_aux aux;
-	struct flowtap_record_lost lost;
-
-	for (; control->data_tail < control->data_head; control->data_tail += record.size) {
-		copy_record(&record, sizeof(record));
-		if (record.type == FLOWTAP_RECORD_AUX) {
-			copy_record(&aux, sizeof(aux));
-			read_aux(&aux);
-		} else if (record.type == FLOWTAP_RECORD_GAP) {
-			copy_record(&reader.gap, sizeof(reader.gap));
-			reader.gaps++;
-			reader.gap_bytes += reader.gap.size;
-		} else if (record.type == FLOWTAP_RECORD_LOST) {
-			copy_record(&lost, sizeof(lost));
-			reader.losts++;
-			reader.lost += lost.records;
+			begin_again(self, 0);
+			piece_begin(&self->stream, member);
+			if (continues)
+				COLLECT(.size = 64);
+			collect(self, collected);
+			read_all();
+			EXPECT_EQ(1 + continues, reader.auxes);
+			EXPECT_EQ(how | continues << 4, reader.aux.flags);
+			EXPECT_EQ(1 + continues, reader.aux.sequence);
+			EXPECT_EQ(0, reader.aux.loss);
+			/* A loss has one GAP record, and its cause is in the next record. */
+			EXPECT_EQ(loses, reader.gaps);
+			EXPECT_EQ(loses ? 1U << FLOWTAP_CAUSE_HARDWARE : 0, member->gaps_written);
+			if (loses) {
+				EXPECT_EQ(FLOWTAP_CAUSE_HARDWARE, reader.gap.cause);
+				EXPECT_EQ(FLOWTAP_UNKNOWN, reader.gap.size);
+				EXPECT_EQ(reader.aux.since, reader.gap.since);
+			}
+			COLLECT(.size = 64);
+			read_all();
+			EXPECT_EQ(loses ? 1U << FLOWTAP_CAUSE_HARDWARE : 0, reader.aux.loss);
+			EXPECT_EQ(2 + continues + loses, reader.aux.sequence);
+			EXPECT_EQ(loses ? 0 : FLOWTAP_AUX_CONTINUES, reader.aux.flags);
+			EXPECT_EQ(loses, reader.gaps);
+			EXPECT_EQ(0, member->loss | member->gaps_written);
 		}
-	}
 }
 
-FIXTURE(piece)
-{
-	struct flowtap_stream stream;
-	struct flowtap_member member;
-	struct task_struct task;
-};
-
-static void begin(FIXTURE_DATA(piece) *self, const struct flowtap_configure *configure)
+TEST_F(piece, what_begins_anew_does_not_continue)
 {
 	struct flowtap_stream *stream = &self->stream;
 
-	memset(stream, 0, sizeof(*stream));
-	unit = (struct unit){ .paused = true };
-	output_init(&stream->output, configure);
-	unit.wrong += output_allocate(&stream->output, configure);
-	stream->source = &source;
-	stream->flags = configure->flags;
-	stream->recording.ete = configure->ete;
-	stream->recording.aux = &stream->output.aux;
-	reader = (struct reader){ .ring = &stream->output.ring };
-	self->task.flags = 1234;
-	self->member = (struct flowtap_member){ .task = &self->task };
+	piece_begin(stream, &self->member);
+	COLLECT(.size = 64);
+	COLLECT(.size = 64);
+	read_all();
+	EXPECT_EQ(FLOWTAP_AUX_CONTINUES, reader.aux.flags);
+	unit.finds = (struct flowtap_collected){ .size = 64 };
+	piece_executed(stream, &self->member);
+	read_all();
+	EXPECT_EQ(FLOWTAP_AUX_CONTINUES, reader.aux.flags);
+	COLLECT(.size = 64);
+	read_all();
+	EXPECT_EQ(0, reader.aux.flags);
+	piece_end(stream, &self->member);
+	EXPECT_FALSE(unit.on || unit.open || stream->tick.queued);
+	piece_begin(stream, &self->member);
+	COLLECT(.size = 64);
+	read_all();
+	EXPECT_EQ(0, reader.aux.flags);
+	EXPECT_EQ(5, reader.aux.sequence);
+	EXPECT_EQ(0, reader.gaps);
 }
 
-static void begin_with(FIXTURE_DATA(piece) *self, u32 flags)
+/* Of more than the area can hold the newest; what went round more than once has nothing older. */
+TEST_F(piece, what_went_round_has_its_newest_bytes)
 {
-	const struct flowtap_configure configure = {
-		.ring_pages = 1, .aux_pages = 2, .flags = flags, .flush_ms = 10,
+	const u64 area = 2 * PAGE_SIZE, head = 1000;
+	static const u64 skips[] = { 0, 54 };
+	const u64 sizes[] = {
+		1, 1000, area - 55, area - 54, area - 1, area, area + 1, 2 * area, 5 * area + 100,
 	};
+	unsigned int i, j, wrapped;
 
-	begin(self, &configure);
-}
+	for (i = 0; i < COUNT(skips); i++)
+		for (j = 0; j < COUNT(sizes); j++)
+			for (wrapped = 0; wrapped < 2; wrapped++) {
+				const u64 came = skips[i] + sizes[j];
+				const u64 round = wrapped && came < area ? area : 0;
+				const u64 size = sizes[j] > area ? area : sizes[j];
 
-FIXTURE_SETUP(piece)
-{
-	clock_ns = 1234567890123;
-	mono_ns = 0;
-	meanwhile = NULL;
-	begin_with(self, 0);
-}
-
-FIXTURE_TEARDOWN(piece)
-{
-	output_free(&self->stream.output);
-	EXPECT_EQ(0, unit.wrong | reader.wrong);
-}
-
-static void begin_again(FIXTURE_DATA(piece) *self, u32 flags)
-{
-	output_free(&self->stream.output);
-	begin_with(self, flags);
-}
-
-static u32 space_of(const FIXTURE_DATA(piece) *self)
-{
-	return self->stream.output.ring.size - ring_waiting(&self->stream.output.ring);
-}
-
-/* The reader has not taken all, and so much space is left. */
-static void leave_space(FIXTURE_DATA(piece) *self, u32 space)
-{
-	static u8 bytes[PAGE_SIZE];
-	struct flowtap_record filler = { .type = FILLER, .size = space_of(self) - space };
-
-	output_write(&self->stream.output, ++clock_ns, &filler, sizeof(filler), bytes,
-		     filler.size - sizeof(filler));
-	unit.wrong += space_of(self) != space;
-}
-
-/* The piece that goes on ends with this. */
-static void collect(FIXTURE_DATA(piece) *self, struct flowtap_collected collected)
-{
-	unit.finds = collected;
-	piece_write(&self->stream, &self->member);
-}
-
-#define COLLECT(...) collect(self, (struct flowtap_collected){ __VA_ARGS__ })
-
-/* --- What another CPU does between any two looks at what is shared. --- */
-
-static unsigned int moments;		/* until it does */
-static struct flowtap_output *shared;
-
-static void reader_takes_all(void)
-{
-	if (moments && !--moments)
-		read_all();
-}
-
-/* He may write anything there: a tail that was, and is no more. */
-static void reader_takes_space_back(void)
-{
-	if (moments && !--moments)
-		shared->ring.control->data_tail = shared->ring.head - shared->ring.size;
-}
-
-static void another_leaves_a_gap(void)
-{
-	if (moments && !--moments)
-		output_leave_gap(shared, clock_ns);
-}
-
-/* Either a record names the bytes, which are there, or they are counted as lost. */
-TEST_F(piece, bytes_have_a_record_or_are_lost_whenever_the_reader_makes_space)
-{
-	struct flowtap_output *output = &self->stream.output;
-	unsigned int at, space, named = 0, lost = 0;
-
-	for (space = 0; space <= AUX_RECORD + 8; space += 8)
-		for (at = 1, moments = 0; !moments; at++) {
-			begin_again(self, 0);
-			piece_begin(&self->stream, &self->member);
-			leave_space(self, space);
-			moments = at;
-			meanwhile = reader_takes_all;
-			COLLECT(.size = 640);
-			meanwhile = NULL;
-			read_all();
-			ASSERT_EQ(0, reader.wrong) TH_LOG("space %u, moment %u", space, at);
-			ASSERT_EQ(output->stats.samples, reader.auxes);
-			ASSERT_EQ(640, reader.aux_bytes + output->stats.lost_bytes);
-			ASSERT_EQ(reader.aux_bytes, output->aux.head);
-			ASSERT_EQ(reader.auxes, self->member.sequence);
-			ASSERT_EQ(!reader.auxes, output->ring.total_lost_records);
-			named += reader.auxes;
-			lost += !reader.auxes;
-			/* The next one says what became of it. */
-			unit.error = 0;
-			piece_tick(&self->stream, &self->member);
-			COLLECT(.size = 64);
-			read_all();
-			ASSERT_EQ(output->ring.total_lost_records, reader.lost);
-			ASSERT_EQ(output->stats.samples, reader.auxes);
-			ASSERT_EQ(0, reader.wrong);
-		}
-	EXPECT_NE(0, named);
-	EXPECT_NE(0, lost);
-}
-
-TEST_F(piece, a_reader_who_takes_space_back_has_it_counted)
-{
-	struct flowtap_output *output = &self->stream.output;
-	unsigned int at, lost = 0;
-
-	for (at = 1, moments = 0; !moments; at++) {
-		begin_again(self, 0);
-		shared = output;
-		piece_begin(&self->stream, &self->member);
-		moments = at;
-		meanwhile = reader_takes_space_back;
-		COLLECT(.size = 640);
-		meanwhile = NULL;
-		ASSERT_EQ(640, output->stats.aux_bytes + output->stats.lost_bytes);
-		ASSERT_EQ(output->stats.samples, self->member.sequence);
-		ASSERT_EQ(!output->stats.samples, output->ring.total_lost_records);
-		lost += !output->stats.samples;
-	}
-	EXPECT_NE(0, lost);
-}
-
-/* A GAP record is written once; the member knows of it only if it is. */
-TEST_F(piece, a_member_has_a_gap_that_was_written_whenever_another_cpu_leaves_one)
-{
-	const u32 cause = 1U << FLOWTAP_CAUSE_HARDWARE;
-	unsigned int at, space, before, written = 0, left_out = 0;
-
-	for (before = 0; before < 2; before++)
-		for (space = 0; space <= GAP_RECORD + LOST_RECORD; space += 8)
-			for (at = 1, moments = 0; !moments; at++) {
-				begin_again(self, 0);
-				shared = &self->stream.output;
+				begin_again(self, FLOWTAP_OVERWRITE);
 				piece_begin(&self->stream, &self->member);
-				self->stream.piece.lost_since = clock_ns;
-				self->stream.piece.lost_cause = FLOWTAP_CAUSE_HARDWARE;
-				leave_space(self, space);
-				if (before)
-					output_leave_gap(shared, clock_ns);
-				moments = at;
-				meanwhile = another_leaves_a_gap;
-				piece_end(&self->stream, &self->member);
-				meanwhile = NULL;
+				COLLECT(.size = head);
+				COLLECT(.size = sizes[j], .skipped = skips[i], .wrapped = wrapped);
 				read_all();
-				ASSERT_EQ(cause, self->member.loss);
-				ASSERT_EQ(reader.gaps ? cause : 0, self->member.gaps_written)
-					TH_LOG("space %u, moment %u", space, at);
-				ASSERT_GE(1, reader.gaps);
-				written += reader.gaps;
-				left_out += !reader.gaps;
+				EXPECT_EQ(size, reader.aux.size);
+				EXPECT_EQ(head + came + round, reader.aux.offset + reader.aux.size);
+				EXPECT_EQ(head + came + round, self->stream.output.aux.head);
+				EXPECT_EQ(head + size, self->stream.output.stats.aux_bytes);
 			}
-	EXPECT_NE(0, written);
-	EXPECT_NE(0, left_out);
 }
 
-/* What another CPU left is told ahead of it: both are to fit. */
-TEST_F(piece, nothing_is_collected_where_its_gap_finds_no_space)
+TEST_F(piece, a_fault_without_bytes_leaves_nothing_of_a_flight_recorder)
 {
-	unsigned int space, left;
+	unsigned int overwrite;
 
-	for (left = 0; left < 2; left++)
-		for (space = 0; space <= GAP_RECORD + LOST_RECORD; space += 8) {
-			begin_again(self, 0);
-			unit.error = -ENOSPC;
-			unit.spare_error = -EIO;
-			piece_begin(&self->stream, &self->member);
-			EXPECT_NE(0, self->stream.piece.lost_since);
-			leave_space(self, space);
-			if (left)
-				output_leave_gap(&self->stream.output, clock_ns);
-			unit.error = 0;
-			piece_tick(&self->stream, &self->member);
-			read_all();
-			ASSERT_EQ(space >= GAP_RECORD + left * LOST_RECORD, unit.open)
-				TH_LOG("space %u", space);
-			ASSERT_EQ(unit.open, reader.gaps);
-			ASSERT_EQ(!unit.open, !!self->stream.piece.lost_since);
-			ASSERT_EQ(reader.gaps ? left : 0, reader.lost);
+	for (overwrite = 0; overwrite < 2; overwrite++) {
+		begin_again(self, overwrite ? FLOWTAP_OVERWRITE : 0);
+		piece_begin(&self->stream, &self->member);
+		COLLECT(.size = 640);
+		COLLECT(.fault = true);
+		read_all();
+		EXPECT_EQ(640 + overwrite * 2 * PAGE_SIZE,
+			  self->stream.output.ring.control->aux_head);
+		EXPECT_EQ(1, reader.gaps);
+	}
+}
+
+/* --- Losses. --- */
+
+TEST_F(piece, a_loss_has_the_cause_that_began_it)
+{
+	static const struct {
+		struct flowtap_collected finds;		/* the piece */
+		bool ring_full;				/* it has no record */
+		int error, spare_error;			/* of what comes after it */
+		struct flowtap_collected spare;
+		bool since;				/* it is lost from the piece on */
+		u32 cause;				/* 0: nothing is lost */
+		u64 bytes;
+	} losses[] = {
+		/* The reader is slow: it is known how much, while the spare pages can count. */
+		{ { .size = 640 }, true, -ENOSPC, 0, { .size = 100 },
+		  true, FLOWTAP_CAUSE_RING_FULL, 740 },
+		{ { .size = 640 }, true, -ENOSPC, 0, { .size = 100, .wrapped = true },
+		  true, FLOWTAP_CAUSE_RING_FULL, FLOWTAP_UNKNOWN },
+		{ { .size = 640, .wrapped = true }, true, -ENOSPC, 0, { 0 },
+		  true, FLOWTAP_CAUSE_RING_FULL, FLOWTAP_UNKNOWN },
+		{ { .size = 640 }, false, -ENOSPC, 0, { .size = 100 },
+		  false, FLOWTAP_CAUSE_RING_FULL, 100 },
+		{ { .size = 640 }, false, -ENOSPC, 0, { .size = 0 }, false, 0, 0 },
+		/* Full, and no space after it: his fault all along. After a fault it is not. */
+		{ { .size = 640, .full = true }, false, -ENOSPC, 0, { 0 },
+		  true, FLOWTAP_CAUSE_RING_FULL, FLOWTAP_UNKNOWN },
+		{ { .size = 640, .fault = true }, false, -ENOSPC, 0, { 0 },
+		  true, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN },
+		{ { .size = 640, .full = true }, false, 0, 0, { 0 },
+		  true, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN },
+		/* Somebody else's, or it does not answer. */
+		{ { .size = 640 }, false, -EBUSY, 0, { 0 },
+		  false, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN },
+		{ { .size = 640 }, false, -EIO, 0, { 0 },
+		  false, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN },
+		{ { .size = 640 }, false, -ENOSPC, 0, { .fault = true },
+		  false, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN },
+	};
+	struct flowtap_stream *stream = &self->stream;
+	unsigned int i, n;
+	u64 since;
+
+	for (i = 0; i < COUNT(losses); i++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		since = stream->piece.since;
+		if (losses[i].ring_full)
+			leave_space(self, 0);
+		unit.error = losses[i].error;
+		unit.spare_error = losses[i].spare_error;
+		collect(self, losses[i].finds);
+		/* It tries again; in vain; then the reader has taken all. */
+		unit.finds = losses[i].spare;
+		piece_tick(stream, &self->member);
+		read_all();
+		unit.error = 0;
+		for (n = 0; n < 3; n++)
+			piece_tick(stream, &self->member);
+		read_all();
+		EXPECT_EQ(!!losses[i].cause, reader.gaps) TH_LOG("loss %u", i);
+		EXPECT_EQ(losses[i].cause, reader.gap.cause) TH_LOG("loss %u", i);
+		EXPECT_EQ(losses[i].bytes, reader.gap.size) TH_LOG("loss %u", i);
+		EXPECT_EQ(losses[i].since, since == reader.gap.since) TH_LOG("loss %u", i);
+		EXPECT_EQ(losses[i].cause ? 1U << losses[i].cause : 0, self->member.loss)
+			TH_LOG("loss %u", i);
+		EXPECT_EQ(self->member.loss, self->member.gaps_written);
+		EXPECT_TRUE(unit.open && !unit.spare);
+	}
+}
+
+/* Without space the next record alone says so; it is not to be repeated, nor to be forgotten. */
+TEST_F(piece, a_gap_without_space_is_in_the_next_record)
+{
+	struct flowtap_stream *stream = &self->stream;
+	const u32 cause = 1U << FLOWTAP_CAUSE_HARDWARE;
+	unsigned int fits;
+
+	for (fits = 0; fits < 2; fits++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		leave_space(self, AUX_RECORD + (fits ? GAP_RECORD : GAP_RECORD - 8));
+		unit.finds = (struct flowtap_collected){ .size = 64, .fault = true };
+		piece_end(stream, &self->member);
+		EXPECT_EQ(cause, self->member.loss);
+		EXPECT_EQ(fits ? cause : 0, self->member.gaps_written);
+		read_all();
+		EXPECT_EQ(fits, reader.gaps);
+		piece_begin(stream, &self->member);
+		piece_end(stream, &self->member);
+		piece_begin(stream, &self->member);
+		COLLECT(.size = 64);
+		read_all();
+		EXPECT_EQ(cause, reader.aux.loss);
+		EXPECT_EQ(fits, reader.gaps);
+		EXPECT_EQ(0, reader.losts);
+		EXPECT_EQ(1, stream->output.stats.losses[FLOWTAP_CAUSE_HARDWARE]);
+	}
+}
+
+/* A fault that comes again and again waits for the timer, a watermark does not. */
+TEST_F(piece, an_interrupt_is_followed_by_a_piece_unless_it_was_a_fault)
+{
+	struct flowtap_stream *stream = &self->stream;
+	unsigned int fault;
+
+	for (fault = 0; fault < 2; fault++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		unit.finds = (struct flowtap_collected){ .size = 64, .fault = fault };
+		piece_interrupted(stream, &self->member);
+		EXPECT_EQ(!fault, unit.open);
+		EXPECT_EQ(!fault, unit.on);
+		EXPECT_EQ(fault ? 2 * NSEC_PER_MSEC : 10 * NSEC_PER_MSEC, stream->tick.ns);
+		/* On its way when that had closed it. */
+		piece_interrupted(stream, &self->member);
+		EXPECT_EQ(fault ? 1 : 2, stream->output.stats.interrupts);
+		piece_tick(stream, &self->member);
+		EXPECT_TRUE(unit.open);
+		read_all();
+		EXPECT_EQ(fault, reader.gaps);
+	}
+}
+
+/* --- Strobes. --- */
+
+TEST_F(piece, a_strobe_goes_by_the_clock)
+{
+	static const u64 times[] = { 1, 100000, 10000000, 10000001, 60000000000 };
+	struct flowtap_stream *stream = &self->stream;
+	struct flowtap_configure configure = { .ring_pages = 1, .aux_pages = 2, .flush_ms = 10 };
+	unsigned int i, j, k, n;
+
+	for (i = 0; i < COUNT(times); i++)
+		for (j = 0; j < COUNT(times); j++) {
+			const u64 on = times[i], off = times[j], period = on + off;
+			const u64 rounds[] = { 0, 1, U64_MAX / period - 1 };
+			const u64 places[] = { 0, on - 1, on, period - 1 };
+
+			for (k = 0; k < COUNT(rounds) * COUNT(places); k++) {
+				const u64 at = places[k % COUNT(places)];
+				const bool rest = at >= on;
+				const u64 left = rest ? period - at : on - at;
+				const u64 tick = rest || left < 10000000 ? left : 10000000;
+
+				output_free(&stream->output);
+				configure.ete.strobe_on_ns = on;
+				configure.ete.strobe_off_ns = off;
+				begin(self, &configure);
+				mono_ns = rounds[k / COUNT(places)] * period + at;
+				piece_begin(stream, &self->member);
+				ASSERT_EQ(rest, stream->piece.resting);
+				ASSERT_EQ(!rest, unit.open);
+				ASSERT_EQ(tick, stream->tick.ns);
+				/* A timer may be early: nothing has changed then. */
+				for (n = 0; n < 2; n++) {
+					piece_tick(stream, &self->member);
+					ASSERT_EQ(rest, stream->piece.resting);
+					ASSERT_EQ(!rest, unit.open);
+					ASSERT_EQ(!rest, unit.on);
+				}
+				mono_ns += left;
+				piece_tick(stream, &self->member);
+				ASSERT_EQ(!rest, stream->piece.resting);
+				ASSERT_EQ(rest, unit.open);
+				ASSERT_EQ(rest, unit.on);
+				ASSERT_EQ(1U << FLOWTAP_CAUSE_STROBE, self->member.loss);
+				ASSERT_EQ(1, stream->output.stats.losses[FLOWTAP_CAUSE_STROBE]);
+				read_all();
+				ASSERT_EQ(0, reader.gaps);
+			}
 		}
+}
+
+/* Whichever comes first: the strobe's end, the flush, another try. */
+TEST_F(piece, the_timer_is_for_what_comes_first)
+{
+	static const struct {
+		u64 on;			/* 0: no strobe */
+		u32 flush_ms;		/* ~0: never */
+		u32 flags;
+		int error;
+		u64 ns;			/* 0: no timer */
+	} timers[] = {
+		{ 0, 10, 0, 0, 10000000 }, { 0, ~0U, 0, 0, 0 }, { 0, 10, FLOWTAP_OVERWRITE, 0, 0 },
+		{ 0, ~0U, 0, -EBUSY, 2000000 }, { 0, 1, 0, -EBUSY, 2000000 },
+		{ 5000000, 10, 0, 0, 5000000 }, { 5000000, 1, 0, 0, 1000000 },
+		{ 5000000, ~0U, 0, 0, 5000000 }, { 5000000, 1, FLOWTAP_OVERWRITE, 0, 5000000 },
+		{ 5000000, 10, 0, -EBUSY, 2000000 }, { 1000000, 10, 0, -EBUSY, 1000000 },
+	};
+	struct flowtap_configure configure = { .ring_pages = 1, .aux_pages = 2 };
+	unsigned int i;
+
+	for (i = 0; i < COUNT(timers); i++) {
+		output_free(&self->stream.output);
+		configure.flags = timers[i].flags;
+		configure.flush_ms = timers[i].flush_ms;
+		configure.ete.strobe_on_ns = timers[i].on;
+		configure.ete.strobe_off_ns = timers[i].on;
+		begin(self, &configure);
+		unit.error = timers[i].error;
+		piece_begin(&self->stream, &self->member);
+		EXPECT_EQ(!!timers[i].ns, self->stream.tick.queued) TH_LOG("timer %u", i);
+		EXPECT_EQ(timers[i].ns, self->stream.tick.ns) TH_LOG("timer %u", i);
+	}
 }
 
 TEST_HARNESS_MAIN
