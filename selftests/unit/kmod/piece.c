@@ -74,6 +74,59 @@ TEST_F(piece, what_begins_anew_does_not_continue)
 	EXPECT_EQ(0, reader.gaps);
 }
 
+/* Nothing came while there was no space, so nothing is lost: the stream is another all the same. */
+TEST_F(piece, what_the_spare_pages_were_for_is_not_continued)
+{
+	struct flowtap_stream *stream = &self->stream;
+	unsigned int lost;
+
+	for (lost = 0; lost < 2; lost++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		unit.error = -ENOSPC;
+		COLLECT(.size = 64);
+		EXPECT_TRUE(unit.open && unit.spare);
+		unit.finds = (struct flowtap_collected){ .size = lost };
+		unit.error = lost ? -EIO : 0;
+		piece_tick(stream, &self->member);
+		EXPECT_EQ(!lost, unit.open);
+		EXPECT_EQ(!lost, unit.on);
+		unit.error = 0;
+		piece_tick(stream, &self->member);
+		COLLECT(.size = 64);
+		read_all();
+		EXPECT_EQ(0, reader.aux.flags);
+		EXPECT_EQ(lost, reader.gaps);
+	}
+}
+
+TEST_F(piece, the_unit_begins_anew_after_a_loss)
+{
+	piece_begin(&self->stream, &self->member);
+	EXPECT_EQ(0, unit.resets);
+	COLLECT(.size = 64);
+	EXPECT_EQ(0, unit.resets);
+	COLLECT(.size = 64, .full = true);
+	EXPECT_EQ(1, unit.resets);
+	EXPECT_TRUE(unit.open);
+}
+
+TEST_F(piece, enough_bytes_wake_the_reader)
+{
+	const u64 watermark = 2 * PAGE_SIZE / 4;
+	struct flowtap_output *output = &self->stream.output;
+
+	piece_begin(&self->stream, &self->member);
+	COLLECT(.size = watermark - 1);
+	EXPECT_EQ(0, output->wake.queued);
+	EXPECT_EQ(0, output_poll(output, false));
+	COLLECT(.size = 1);
+	EXPECT_EQ(1, output->wake.queued);
+	EXPECT_EQ(EPOLLIN | EPOLLRDNORM, output_poll(output, false));
+	read_all();
+	EXPECT_EQ(0, output_poll(output, false));
+}
+
 /* Of more than the area can hold the newest; what went round more than once has nothing older. */
 TEST_F(piece, what_went_round_has_its_newest_bytes)
 {
@@ -290,6 +343,31 @@ TEST_F(piece, a_strobe_goes_by_the_clock)
 				ASSERT_EQ(0, reader.gaps);
 			}
 		}
+}
+
+/* Once, until a record has said so. */
+TEST_F(piece, a_rest_is_counted_once_for_a_record)
+{
+	struct flowtap_stream *stream = &self->stream;
+	const struct flowtap_configure configure = {
+		.ring_pages = 1, .aux_pages = 2,
+		.ete = { .strobe_on_ns = 100000, .strobe_off_ns = 100000 },
+	};
+	unsigned int n;
+
+	output_free(&stream->output);
+	begin(self, &configure);
+	piece_begin(stream, &self->member);
+	for (n = 1; n < 8; n++) {
+		/* The fourth rest is after a record. */
+		unit.finds.size = n == 5 ? 64 : 0;
+		mono_ns += 100000;
+		piece_tick(stream, &self->member);
+		ASSERT_EQ(n & 1, stream->piece.resting);
+		ASSERT_EQ(n < 5 ? 1 : 2, stream->output.stats.losses[FLOWTAP_CAUSE_STROBE]);
+	}
+	read_all();
+	EXPECT_EQ(1U << FLOWTAP_CAUSE_STROBE, reader.aux.loss);
 }
 
 /* Whichever comes first: the strobe's end, the flush, another try. */

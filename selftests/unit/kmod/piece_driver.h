@@ -95,7 +95,7 @@ static struct unit {
 	/* What it is asked for. */
 	bool open, spare, paused;
 	bool on;				/* it was not disabled since the opening before */
-	unsigned int wrong;
+	unsigned int resets, wrong;
 } unit;
 
 static int unit_open(struct flowtap_recording *recording, bool spare)
@@ -123,6 +123,7 @@ static void unit_close(struct flowtap_recording *recording, bool stop,
 static void unit_reset(struct flowtap_recording *recording)
 {
 	unit.wrong += unit.open;
+	unit.resets++;
 	unit.on = false;
 }
 
