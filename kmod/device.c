@@ -269,6 +269,8 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 	if (!stream)
 		return EPOLLERR;
 	poll_wait(file, &stream->output.wait, table);
+	/* The tail that the reader has stored before the head is looked at: see output_waits(). */
+	smp_mb();
 	return stream_poll(stream);
 }
 

@@ -119,12 +119,28 @@ struct flowtap_thread output_thread(const struct flowtap_output *output, struct 
 	};
 }
 
+/* Whether a record of so many bytes was the one with which the watermark's waited. */
+static bool made_due(const struct flowtap_output *output, u64 waiting, u64 size)
+{
+	return waiting >= output->watermark && waiting - size < output->watermark;
+}
+
 void output_waits(struct flowtap_output *output, u64 before, u64 after)
 {
+	u64 size = after - before;
+
 	if (!before)
 		WRITE_ONCE(output->flushed, false);
+	if (before >= output->watermark && !output->flush_ns) {
+		/*
+		 * The reader may have taken some since this was read, and sleep: no timer would wake
+		 * him. Either he sees the new head before he does, or his tail is seen here.
+		 */
+		smp_mb();
+		after = ring_waiting(&output->ring);
+	}
 	/* Not from here: the scheduler's locks may be held. */
-	if (after >= output->watermark && before < output->watermark)
+	if (made_due(output, after, size))
 		output_wake(output);
 	/* Above the watermark too: a reader on its way may take all but what was just written. */
 	if (after && output->flush_ns && !hrtimer_is_queued(&output->flush))
@@ -134,11 +150,13 @@ void output_waits(struct flowtap_output *output, u64 before, u64 after)
 bool output_write(struct flowtap_output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size)
 {
-	u64 before = ring_waiting(&output->ring);
+	u64 begin = output->ring.head, waiting;
 	bool written = ring_write(&output->ring, time, head, head_size, tail, tail_size);
 
-	if (!output->ring.overwrite)
-		output_waits(output, before, written ? output->ring.waiting : before);
+	if (!output->ring.overwrite) {
+		waiting = written ? output->ring.waiting : ring_waiting(&output->ring);
+		output_waits(output, waiting - (output->ring.head - begin), waiting);
+	}
 	return written;
 }
 

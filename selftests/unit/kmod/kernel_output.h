@@ -37,6 +37,7 @@ static inline void others_go_on(void)
 #define smp_store_release(pointer, value) (*(pointer) = (value), others_go_on())
 
 #define WRITE_ONCE(variable, value)	((variable) = (value))
+#define smp_mb()			others_go_on()
 #define smp_wmb()			((void)0)
 #define min_t(type, a, b)		min((type)(a), (type)(b))
 
