@@ -153,7 +153,12 @@ static void print_gaps(FILE *file, const struct summary *summary)
 		print_plain(file, missing->reason, strlen(missing->reason));
 		fputc('\n', file);
 	}
-	if (summary->profile->n_missing && !summary->sysroot)
+	if (!summary->profile->n_missing)
+		return;
+	if (summary->sysroot)
+		fputs("      below --sysroot they must be at the paths that they had, as they were "
+		      "recorded\n", file);
+	else
 		fputs("      --sysroot DIR names a copy of the recorded machine's files\n", file);
 }
 
