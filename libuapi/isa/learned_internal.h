@@ -94,10 +94,10 @@ static inline void learned_number(struct flowtap_learned *learned, uint64_t numb
 {
 	learned->cut = number >= learned->part.until;
 }
-/* Whether up to `number` there is none before which the part begins or ends. */
-static inline bool learned_in_part(const struct flowtap_learned *learned, uint64_t number)
+/* How many there are from this number on before the part begins or ends. */
+static inline uint64_t learned_until(const struct flowtap_learned *learned, uint64_t number)
 {
-	return __builtin_expect(number <= learned->part.until, 1);
+	return learned->part.until > number ? learned->part.until - number : 0;
 }
 /* It begins or ends here. 0; -ECANCELED: ends; what the sink returned. */
 int flowtap_learned_turn(struct flowtap_learned *learned);

@@ -426,12 +426,17 @@ static inline uint64_t word_at(const uint8_t *bytes)
 	return le64toh(word);
 }
 
-/* Of few bytes; beyond them both sides can be looked at. */
+/* Of few bytes; both sides can be read up to 8 bytes beyond them. */
 static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size)
 {
-	for (; size > 8; size -= 8, a += 8, b += 8)
+	for (; size > 16; size -= 16, a += 16, b += 16)
+		if ((word_at(a) ^ word_at(b)) | (word_at(a + 8) ^ word_at(b + 8)))
+			return false;
+	if (size > 8) {
 		if (word_at(a) != word_at(b))
 			return false;
+		size -= 8, a += 8, b += 8;
+	}
 	return !size || !((word_at(a) ^ word_at(b)) << (64 - 8 * size));
 }
 
@@ -470,7 +475,9 @@ int flowtap_stf_run(struct stf_reader *reader)
 	struct stf_source *input = &reader->input;
 	const uint8_t *at = input->bytes + input->at, *end = input->bytes + input->end, *last;
 	struct flowtap_block *block = learned->last;
-	uint64_t pc = reader->pc, instructions = 0, targets = 0, target;
+	uint64_t pc = reader->pc, targets = 0, target;
+	const uint64_t most = learned_until(learned, reader->read->instructions);
+	uint64_t left = most;
 	bool taken = learned->last_taken;
 	const struct flowtap_render *render;
 	int status = 0;
@@ -481,8 +488,7 @@ int flowtap_stf_run(struct stf_reader *reader)
 		uint32_t mark;
 
 		block = guess(learned, block, taken, reader->isa, pc);
-		if (!block || !learned_in_part(learned, reader->read->instructions + instructions +
-							block->instructions))
+		if (!block || block->instructions > left)
 			break;
 		render = rendered(reader, block);
 		if (!render || (size_t)(end - at) < render->size)
@@ -500,13 +506,13 @@ int flowtap_stf_run(struct stf_reader *reader)
 			break;
 		at = last + (render->size - mark);
 		pc = target;
-		instructions += block->instructions;
+		left -= block->instructions;
 		targets += taken;
 		status = learned_add(learned, block, taken, target);
 	}
 	reader->pc = pc;
 	input->at = (size_t)(at - input->bytes);
-	reader->read->instructions += instructions;
-	reader->read->records += instructions + targets;
+	reader->read->instructions += most - left;
+	reader->read->records += most - left + targets;
 	return status;
 }
