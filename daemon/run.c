@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The main loop of the daemon: begins and ends segments, and serves signals, sockets, snapshots
- * and the governor.
+ * The main loop of the daemon: when it records, and serves signals, sockets, snapshots and the
+ * governor.
  */
 #include "run.h"
 
@@ -19,12 +19,9 @@
 #include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"
-#include "rotation.h"
 #include "rules.h"
 
 #define SECOND 1000000000ULL
-#define RETRY (10 * SECOND)
-#define LAST_REWRITING (10 * SECOND)	/* a service manager waits much longer for the end */
 /* What comes within this time is taken together: rings hold more than that. */
 #define PAUSE_NS 20000000ULL
 
@@ -33,211 +30,6 @@ const char *run_state_name(enum run_state state)
 	static const char *const names[] = { "recording", "stopped", "full", "lent" };
 
 	return names[state];
-}
-
-static uint64_t wall_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec;
-}
-
-/* --- Segments. --- */
-
-/* The oldest went, and what could not. */
-static void count_deleted(struct run *run, unsigned int deleted)
-{
-	const char *name;
-	int error = store_undeleted(run->store, &name);
-
-	run->figures.segments_deleted += deleted;
-	event_deleted(run, deleted);
-	if (error)
-		event_undeleted(name, error);
-}
-
-static void count_segment(struct run *run, const struct store_facts *facts)
-{
-	unsigned int deleted;
-	int error;
-
-	run->figures.segments++;
-	event_ended(run, facts);
-	/* It may have become larger than it was to be. */
-	store_make_space(run->store, 0, &deleted);
-	count_deleted(run, deleted);
-	error = store_index_error(run->store);
-	if (error)
-		complain("cannot write the index in '%s': %s", run->conf.directory, strerror(-error));
-}
-
-static void finish_segment(struct run *run, const struct store_facts *facts)
-{
-	int error = store_finish(run->store, facts);
-
-	if (!error)
-		count_segment(run, facts);
-	if (error >= 0)
-		return;
-	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
-	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
-}
-
-/* Of rings that overwrite, a segment in which nothing was saved is nothing. */
-static void keep_or_discard(struct run *run, const struct store_facts *facts)
-{
-	if (run->conf.overwrite && !run->save)
-		store_discard(run->store);
-	else
-		finish_segment(run, facts);
-	run->save = false;
-}
-
-static struct store_facts begin_facts(const struct run *run, const char *why)
-{
-	return (struct store_facts){
-		.began = run->segment_began,
-		.ended = wall_seconds(),
-		.seconds = (number_now() - run->collect.began) / SECOND,
-		.why = why,
-	};
-}
-
-/* Or nothing else is to be recorded: who started it gets a message. */
-static void switch_on(struct run *run, bool on)
-{
-	if (!collect_switch_on(&run->collect, on))
-		return;
-	run->over = true;
-	run->failed = true;
-}
-
-/* All the time: there is no rest. */
-static bool is_whole(const struct run *run)
-{
-	return run->conf.on_time >= governor_period(&run->governor, run->conf.on_period);
-}
-
-/*
- * By its free space the disk takes more, and it does not: a quota of its user, or there are no
- * inodes. The oldest segment makes space.
- */
-static void make_space(struct run *run, int error)
-{
-	if ((error == -ENOSPC || error == -EDQUOT) && store_fits(run->store, 0))
-		count_deleted(run, store_delete_oldest(run->store));
-}
-
-/* Segments that were not finished when they ended, or a piece of one. As store_retry. */
-static int retry_unfinished(struct run *run)
-{
-	struct store_facts facts;
-	int error;
-
-	while ((error = store_retry(run->store, &facts)) > 0)
-		count_segment(run, &facts);
-	return error;
-}
-
-/* A new file, ready to be written. 0; -errno: nothing has changed. */
-static int begin_file(struct run *run, uint64_t time)
-{
-	int fd = store_begin(run->store, time), error;
-
-	if (fd < 0)
-		return fd;
-	error = collect_prepare(&run->collect, fd);
-	if (error)
-		store_drop(run->store);
-	return error;
-}
-
-/*
- * The next segment, or the first. 0; -ENOSPC: there is no space, nothing has changed; -errno. What
- * rests at times does so while the one before goes to the disk, which takes as long as it likes.
- */
-static int next_segment(struct run *run, const char *why)
-{
-	struct store_facts facts = begin_facts(run, why);
-	bool first = !store_current(run->store);
-	unsigned int deleted;
-	int error = retry_unfinished(run);
-
-	run->unfinished = error;
-	if (error)
-		return error;
-	/* The one before may be larger than it was to be: a quota of two has space for both. */
-	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
-	count_deleted(run, deleted);
-	if (error)
-		return error;
-	error = begin_file(run, facts.ended);
-	if (error)
-		return error;
-	if (run->images)
-		images_segment(run->images, store_number(run->store));
-	error = collect_begin(&run->collect);
-	facts.broken = error && !first;
-	facts.records = run->collect.records;
-	facts.lost = run->collect.lost;
-	run->segment_began = facts.ended;
-	run->rotate = false;
-	if (!first && !error && run->state == RUN_RECORDING && is_whole(run))
-		switch_on(run, true);
-	if (!first)
-		keep_or_discard(run, &facts);
-	event_begun(run);
-	return error;
-}
-
-/* It was ended with this error. */
-static void end_segment(struct run *run, const char *why, int error)
-{
-	struct store_facts facts = begin_facts(run, why);
-
-	facts.records = run->collect.records;
-	facts.lost = run->collect.lost;
-	facts.broken = error;
-	if (store_current(run->store))
-		keep_or_discard(run, &facts);
-}
-
-void run_end_segment(struct run *run, const char *why)
-{
-	int error;
-
-	disk_begin(&run->disk);
-	error = collect_end(&run->collect);
-	if (error) {
-		complain("the last segment is not whole: %s", strerror(-error));
-		run->failed = true;
-	}
-	end_segment(run, why, error);
-	disk_end(&run->disk);
-	event_unsaved(collect_waiting(&run->collect));
-}
-
-int run_begin_segment(struct run *run)
-{
-	int error = next_segment(run, "");
-
-	/* Who tries again finds it. */
-	make_space(run, error);
-	if (error)
-		return error;
-	event_drain(run);
-	event_choice(run);
-	error = collect_watch(&run->collect, run->signals);
-	if (!error)
-		error = collect_watch(&run->collect, server_fd(run->control));
-	if (!error && run->metrics)
-		error = collect_watch(&run->collect, server_fd(run->metrics));
-	if (!error)
-		error = run_watch_triggers(run);
-	if (!error && choice_fd(run->choice) >= 0)
-		error = collect_watch(&run->collect, choice_fd(run->choice));
-	return error;
 }
 
 /* A decoded one may take as much as many raw ones. */
@@ -261,7 +53,7 @@ static void work_after(struct run *run, uint64_t now)
 {
 	const uint64_t before = run->after.deleted;
 
-	after_step(&run->after, now, wall_seconds());
+	after_step(&run->after, now, run_wall_seconds());
 	run->figures.segments_deleted += run->after.deleted - before;
 	event_left(&run->after.left);
 	run->after.left = (struct store_left){ 0 };
@@ -270,108 +62,22 @@ static void work_after(struct run *run, uint64_t now)
 		images_step(run->images, store_oldest(run->store));
 }
 
-/* There is no space, or the disk takes no more: what is there is finished, and recording waits. */
-static void wait_for_space(struct run *run, int error)
-{
-	const uint64_t now = number_now();
-
-	/* The space made is full already, or was none: not all that is there goes for that. */
-	const bool soon = run->space_made && now - run->space_made < RETRY;
-
-	if (run->full_error != error)
-		event_full(run, error);
-	run->full_error = error;
-	/* At first at once: older segments may be deleted. */
-	run->retry = run->full_since || soon ? now + RETRY : now;
-	if (!run->full_since)
-		run->full_since = now;
-	if (run->state == RUN_RECORDING)
-		run->state = RUN_FULL;
-	if (!soon) {
-		make_space(run, error);
-		run->space_made = now;
-	}
-	if (!run->collect.paused)
-		end_segment(run, "full", collect_pause(&run->collect));
-}
-
-/* The next archive says what is missing before it. */
-static void report_gap(struct run *run)
-{
-	const uint64_t ns = number_now() - run->full_since;
-
-	snprintf(run->collect.gap, sizeof(run->collect.gap), "full=%llu.%03llu s: %s\n",
-		 (unsigned long long)(ns / SECOND), (unsigned long long)(ns / 1000000 % 1000),
-		 strerror(-run->full_error));
-}
-
-static void turn_segment(struct run *run, const char *why)
-{
-	int error = next_segment(run, why);
-
-	if (error)
-		wait_for_space(run, error);
-}
-
-void run_full_over(struct run *run)
-{
-	run->full += number_now() - run->full_since;
-	run->full_since = 0;
-	run->full_error = 0;
-	if (run->state == RUN_FULL)
-		run->state = RUN_RECORDING;
-	event_space(run);
-}
-
-/* There was no space, or nobody wanted one. */
-static void retry_segment(struct run *run)
-{
-	int error;
-
-	if (run->full_since)
-		report_gap(run);
-	error = next_segment(run, "full");
-	if (error)
-		wait_for_space(run, error);
-	else if (run->full_since)
-		run_full_over(run);
-}
-
-static const char *due(const struct run *run, uint64_t now)
-{
-	const struct rotation rotation = {
-		.save = run->save,
-		.asked = run->rotate,
-		.size = collect_size(&run->collect),
-		.size_limit = run->conf.size,
-		.first = run->collect.first,
-		.age = now - run->collect.began,
-		.age_limit = run->conf.time,
-	};
-
-	return rotation_due(&rotation);
-}
-
-static void keep_segments(struct run *run, uint64_t now)
-{
-	const char *why;
-
-	if (run->collect.paused) {
-		if (run->state == RUN_RECORDING || (run->state == RUN_FULL && now >= run->retry))
-			retry_segment(run);
-		return;
-	}
-	why = due(run, now);
-	if (why && run->state == RUN_STOPPED) {
-		/* Another one would have nothing in it, and take space from what is recorded. */
-		run->rotate = false;
-		end_segment(run, why, collect_pause(&run->collect));
-	} else if (why) {
-		turn_segment(run, why);
-	}
-}
-
 /* --- How much. --- */
+
+/* Or nothing else is to be recorded: who started it gets a message. */
+void run_switch_on(struct run *run, bool on)
+{
+	if (!collect_switch_on(&run->collect, on))
+		return;
+	run->over = true;
+	run->failed = true;
+}
+
+/* All the time: there is no rest. */
+bool run_is_whole(const struct run *run)
+{
+	return run->conf.on_time >= governor_period(&run->governor, run->conf.on_period);
+}
 
 /* Whether it is the time to record now; *left: ns until that changes, or UINT64_MAX. */
 static bool on_duty(struct run *run, uint64_t now, uint64_t *left)
@@ -383,7 +89,7 @@ static bool on_duty(struct run *run, uint64_t now, uint64_t *left)
 	*left = UINT64_MAX;
 	if (run->state != RUN_RECORDING || run->collect.paused)
 		return false;
-	if (is_whole(run))
+	if (run_is_whole(run))
 		return true;
 	if (at >= period) {
 		run->period = at - period < period ? run->period + period : now;
@@ -562,7 +268,7 @@ static void turn_open(struct run *run)
 	uint64_t now = number_now(), duty;
 	int error;
 
-	switch_on(run, on_duty(run, now, &duty));
+	run_switch_on(run, on_duty(run, now, &duty));
 	pause_for(run, duty < PAUSE_NS ? duty : PAUSE_NS);
 	now = number_now();
 	duty = duty > PAUSE_NS ? duty - PAUSE_NS : 0;
@@ -570,7 +276,7 @@ static void turn_open(struct run *run)
 	now = number_now();
 	/* What follows may take longer than the rest does. */
 	if (run->collect.enabled)
-		switch_on(run, on_duty(run, now, &duty));
+		run_switch_on(run, on_duty(run, now, &duty));
 	choice_serve(run->choice, now);
 	disk_begin(&run->disk);
 	error = collect_take(&run->collect);
@@ -582,22 +288,10 @@ static void turn_open(struct run *run)
 		return;
 	disk_begin(&run->disk);
 	if (error)
-		wait_for_space(run, error);
+		run_wait_for_space(run, error);
 	else
-		keep_segments(run, now);
+		run_keep_segments(run, now);
 	disk_end(&run->disk);
-}
-
-/*
- * A piece more of what the disk did not take. Where recording waits for that it goes on at once;
- * where it waits for space, no sooner.
- */
-static void rewrite_unfinished(struct run *run)
-{
-	if (!store_rewrites(run->store) || retry_unfinished(run) || !run->unfinished)
-		return;
-	run->unfinished = false;
-	run->retry = 0;
 }
 
 static void turn(struct run *run)
@@ -616,31 +310,11 @@ static void turn(struct run *run)
 		if (run->state != RUN_LENT && !run->collect.paused)
 			cpus_look(run);
 		disk_begin(&run->disk);
-		rewrite_unfinished(run);
+		run_rewrite_unfinished(run);
 		work_after(run, now);
 		disk_end(&run->disk);
 	}
 	notify_manager(run, now);
-}
-
-/*
- * What the disk did not take is in memory alone until the next flowtapd has written it again: so
- * that is done here, for as long as one may wait for the end.
- */
-static void end_unfinished(struct run *run)
-{
-	const uint64_t until = number_now() + LAST_REWRITING;
-	unsigned int n;
-
-	do
-		retry_unfinished(run);
-	while (store_rewrites(run->store) && number_now() < until);
-	n = store_unsynced(run->store);
-	if (!n)
-		return;
-	complain("the disk did not take all of %u segments in '%s'", n, run->conf.directory);
-	advise("look what the kernel says of it (dmesg); when flowtapd has started again, flowtap "
-	       "check says what of them is whole");
 }
 
 static int end(struct run *run)
@@ -649,7 +323,7 @@ static int end(struct run *run)
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
 	disk_begin(&run->disk);
-	end_unfinished(run);
+	run_end_unfinished(run);
 	disk_end(&run->disk);
 	disk_last(&run->disk);
 	/* Losses that no event has yet. */

@@ -107,13 +107,36 @@ void run_advise_folder(const struct run *run, int error);
 
 /* "recording", "stopped", "full", "lent" */
 const char *run_state_name(enum run_state state);
-/* Ends the segment, whole as far as it can be, and finishes it; complains about what goes wrong. */
+/*
+ * segments.c: ends the segment, whole as far as it can be, and finishes it; complains about what goes
+ * wrong.
+ */
 void run_end_segment(struct run *run, const char *why);
 /* The first segment of a collect that was just opened. 0; -ENOSPC: no space; -errno. */
 int run_begin_segment(struct run *run);
-
+/* Ends it when it is due, and begins another. */
+void run_keep_segments(struct run *run, uint64_t now);
+/* There is no space, or the disk takes no more: what is there is finished, and recording waits. */
+void run_wait_for_space(struct run *run, int error);
 /* There is space again: segments are written. */
 void run_full_over(struct run *run);
+/*
+ * A piece more of what the disk did not take.
+ * Where recording waits for that it goes on at once; where it waits for space, no sooner.
+ */
+void run_rewrite_unfinished(struct run *run);
+/*
+ * What the disk did not take is in memory alone until the next flowtapd has written it again: so that
+ * is done here, for as long as one may wait for the end.
+ */
+void run_end_unfinished(struct run *run);
+/* s since 1970. */
+uint64_t run_wall_seconds(void);
+
+/* Whether streams record; if they cannot nothing else is to be recorded, and who started it is told. */
+void run_switch_on(struct run *run, bool on);
+/* They do all the time: there is no rest. */
+bool run_is_whole(const struct run *run);
 
 /*
  * open.c: all that the conf wants, and records nothing yet. 0 or an exit status, after a complaint.
