@@ -2,6 +2,8 @@
 /* Counts and tells how long the disk was waited for. */
 #include "disk.h"
 
+#include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "../tools/common/tool.h"
@@ -58,4 +60,9 @@ void disk_last(struct disk *disk)
 {
 	if (disk->times)
 		report(disk, number_now());
+}
+
+const char *disk_error(int error)
+{
+	return error == -EINPROGRESS ? "the disk has not taken the segments before" : strerror(-error);
 }

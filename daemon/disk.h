@@ -28,4 +28,7 @@ void disk_end(struct disk *disk);
 /* No other follows: what was not told is. */
 void disk_last(struct disk *disk);
 
+/* Why no segment can be written, after this -errno: static. */
+const char *disk_error(int error);
+
 #endif /* FLOWTAP_DAEMON_DISK_H */

@@ -201,7 +201,7 @@ void event_full(const struct run *run, int error)
 
 	log_begin(&line, LEVEL_ERROR, "full");
 	log_text(&line, "directory", run->conf.directory);
-	log_text(&line, "why", strerror(-error));
+	log_text(&line, "why", disk_error(error));
 	log_text(&line, "fix", error == -ENOSPC ?
 		 "make room there, or lower free or raise quota: recording waits for it" :
 		 error == -EDQUOT ?

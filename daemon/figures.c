@@ -70,6 +70,7 @@ void run_measure(struct run *run)
 		governor_duty(&run->governor, run->conf.on_time, run->conf.on_period) : 0;
 	figures->full = run->full + (run->full_since ? number_now() - run->full_since : 0);
 	figures->disk_slow = run->disk.waited;
+	figures->segments_unfinished = store_unfinished(run->store, false);
 	if (run->images)
 		images_measure(run->images, &images);
 	figures->after_cpu = run->after.cpu + images.cpu;

@@ -129,6 +129,7 @@ static void close_file(struct index *index)
 	if (index->fd >= 0)
 		close(index->fd);
 	index->fd = -1;
+	syncer_drop(&index->sync);
 }
 
 /* Whether the file is there as it was written last: people may have moved or changed it. */
@@ -157,7 +158,20 @@ static size_t size_of(const struct index_line *line)
 	return strlen(line->name) + strlen(line->text) + 2;
 }
 
-/* Behind all others. Whether it is there, on the disk: else the file is to be written anew. */
+/*
+ * What was written comes to the disk, or is coming to it; what the one before that is not done with
+ * comes with the next one. 0; -errno: of either.
+ */
+static int sync_file(struct index *index)
+{
+	int error = index->sync ? syncer_ask(&index->sync) : 0;
+
+	if (!error)
+		error = syncer_begin(index->syncer, index->fd, &index->sync);
+	return error == -EINPROGRESS ? 0 : error;
+}
+
+/* Behind all others. Whether it is there: else the file is to be written anew. */
 static bool append(struct index *index, struct index_line *line)
 {
 	char text[STORE_NAME + TEXT + 2];
@@ -166,7 +180,7 @@ static bool append(struct index *index, struct index_line *line)
 	snprintf(text, sizeof(text), "%s\t%s\n", line->name, line->text);
 	if (!is_ours(index) || !write_at(index, index->size, text, n))
 		return false;
-	if (fsync(index->fd)) {
+	if (sync_file(index)) {
 		close_file(index);
 		return false;
 	}
@@ -285,7 +299,7 @@ static int write_lines(struct index *index, FILE *file)
 		index->size += size_of(line);
 		fprintf(file, "%s\t%s\n", line->name, line->text);
 	}
-	return fflush(file) || fsync(fileno(file)) ? -errno : 0;
+	return fflush(file) ? -errno : 0;
 }
 
 void index_write(struct index *index)
@@ -307,6 +321,8 @@ void index_write(struct index *index)
 	}
 	error = write_lines(index, file);
 	index->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (!error)
+		error = index->fd < 0 ? -errno : sync_file(index);
 	if (fclose(file) && !error)
 		error = -errno;
 	if (!error && renameat(index->directory, NEW_NAME, index->directory, FILE_NAME))

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "syncer.h"
+
 struct store_facts;
 struct index_line;
 
@@ -29,6 +31,8 @@ struct index {
 	struct index_line *read;	/* what the file had, by name */
 	size_t n_read;
 	int error;
+	struct syncer *syncer;		/* borrowed; NULL: what is written is waited for */
+	struct sync *sync;		/* the last one, or NULL */
 };
 
 /* Reads what there is; nothing is no error, nor is nonsense. 0; -ENOMEM. */
@@ -38,10 +42,10 @@ int index_open(struct index *index, int directory);
  * -ENOMEM.
  */
 int index_keep(struct index *index, const char *name);
-/* A segment that was finished now, of so many bytes; its line is on the disk. */
+/* A segment that was finished now, of so many bytes; its line is on the disk, or about to be. */
 void index_add(struct index *index, const char *name, uint64_t bytes,
 	       const struct store_facts *facts);
-/* It was packed, to so many bytes; its line is on the disk. */
+/* It was packed, to so many bytes; its line as well. */
 void index_packed(struct index *index, const char *name, uint64_t bytes);
 /* It is no more: its line is overwritten, and an index_settle is to follow. */
 void index_remove(struct index *index, const char *name);

@@ -37,6 +37,7 @@ struct metrics {
 	uint64_t full;				/* ns in which no segment could be written */
 	uint64_t disk_slow;			/* ns that the disk was waited for, a second and more each */
 	uint64_t segments;			/* finished since the start */
+	uint64_t segments_unfinished;		/* that ended, and are not finished now */
 	uint64_t segments_deleted;
 	uint64_t segments_bytes;		/* that there are now, on the disk */
 	uint64_t snapshots;

@@ -32,6 +32,9 @@ static int open_store(struct run *run)
 		run_advise_folder(run, error);
 		return STATUS_ERROR;
 	}
+	/* Without it the disk is waited for. */
+	if (!syncer_new(&run->syncer))
+		store_sync_by(run->store, run->syncer);
 	event_left(&left);
 	after_init(&run->after, run->store, &after);
 	return 0;
@@ -249,6 +252,7 @@ void run_close(struct run *run)
 	after_close(&run->after);
 	images_close(run->images);
 	store_close(run->store);
+	syncer_free(run->syncer);
 	notify_close(&run->notify);
 	if (run->signals >= 0)
 		close(run->signals);

@@ -21,6 +21,7 @@
 #include "probes.h"
 #include "server.h"
 #include "store.h"
+#include "syncer.h"
 #include "totals.h"
 
 enum run_state {
@@ -44,6 +45,7 @@ struct run {
 	struct conf conf;
 	struct privileges privileges;
 	struct store *store;
+	struct syncer *syncer;	/* for its segments; NULL: none could be made */
 	struct after after;
 	struct images *images;	/* NULL: not wanted */
 	struct collect collect;
@@ -121,7 +123,7 @@ void run_wait_for_space(struct run *run, int error);
 /* There is space again: segments are written. */
 void run_full_over(struct run *run);
 /*
- * A piece more of what the disk did not take.
+ * What was not finished goes on: what the disk has taken meanwhile, or a piece more of what it did not.
  * Where recording waits for that it goes on at once; where it waits for space, no sooner.
  */
 void run_rewrite_unfinished(struct run *run);

@@ -56,7 +56,8 @@ static void finish_segment(struct run *run, const struct store_facts *facts)
 
 	if (!error)
 		count_segment(run, facts);
-	if (error >= 0)
+	/* The disk takes it while the next one is written: run_rewrite_unfinished sees to that. */
+	if (error >= 0 || error == -EINPROGRESS)
 		return;
 	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
 	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
@@ -234,7 +235,7 @@ static void report_gap(struct run *run)
 
 	snprintf(run->collect.gap, sizeof(run->collect.gap), "full=%llu.%03llu s: %s\n",
 		 (unsigned long long)(ns / SECOND), (unsigned long long)(ns / 1000000 % 1000),
-		 strerror(-run->full_error));
+		 disk_error(run->full_error));
 }
 
 static void turn_segment(struct run *run, const char *why)
@@ -305,10 +306,19 @@ void run_keep_segments(struct run *run, uint64_t now)
 
 void run_rewrite_unfinished(struct run *run)
 {
-	if (!store_rewrites(run->store) || retry_unfinished(run) || !run->unfinished)
+	if ((!store_rewrites(run->store) && !store_synced(run->store)) || retry_unfinished(run) ||
+	    !run->unfinished)
 		return;
 	run->unfinished = false;
 	run->retry = 0;
+}
+
+static void wait_for_disk(struct run *run, uint64_t until)
+{
+	const uint64_t now = number_now();
+
+	if (run->syncer && now < until)
+		syncer_wait(run->syncer, (unsigned int)((until - now) / 1000000));
 }
 
 void run_end_unfinished(struct run *run)
@@ -316,10 +326,13 @@ void run_end_unfinished(struct run *run)
 	const uint64_t until = number_now() + LAST_REWRITING;
 	unsigned int n;
 
+	wait_for_disk(run, until);
 	do
 		retry_unfinished(run);
 	while (store_rewrites(run->store) && number_now() < until);
-	n = store_unsynced(run->store);
+	/* The folder, and the index. */
+	wait_for_disk(run, until);
+	n = store_unsynced(run->store) + store_unfinished(run->store, true);
 	if (!n)
 		return;
 	complain("the disk did not take all of %u segments in '%s'", n, run->conf.directory);

@@ -174,6 +174,11 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 	return 0;
 }
 
+void store_sync_by(struct store *store, struct syncer *syncer)
+{
+	store->syncer = store->index.syncer = syncer;
+}
+
 void store_limit(struct store *store, const struct store_limits *limits)
 {
 	store->limits = *limits;
@@ -252,15 +257,17 @@ int store_write_again(int fd, uint64_t *done)
 }
 
 /* Its bytes are on the disk. 0; 1: of a broken one, there are none; -EINPROGRESS; -errno. */
-static int sync_part(struct unfinished *one, int fd)
+static int sync_part(const struct store *store, struct unfinished *one, int fd)
 {
 	uint64_t cut = 0;
 	int error;
 
 	if (one->unsynced)
 		error = store_write_again(fd, &one->rewritten);
+	else if (one->sync)
+		error = syncer_ask(&one->sync);
 	else
-		error = fsync(fd) ? -errno : 0;
+		error = syncer_begin(store->syncer, fd, &one->sync);
 	if (error == -EINPROGRESS)
 		return error;
 	one->unsynced = error;
@@ -282,7 +289,7 @@ static int reserve_number(struct store *store, int fd, struct unfinished *one)
 	const struct store_facts *facts = &one->facts;
 	char part[STORE_NAME];
 	struct stat stat;
-	int error = sync_part(one, fd);
+	int error = sync_part(store, one, fd);
 
 	store_with(part, segment->name, STORE_PART);
 	if (error > 0 && unlinkat(store->directory, part, 0))
@@ -298,7 +305,8 @@ static int reserve_number(struct store *store, int fd, struct unfinished *one)
 		error = -errno;
 	if (error)
 		return error;
-	store_sync(store);
+	syncer_drop(&store->folder);
+	syncer_begin(store->syncer, store->directory, &store->folder);
 	segment->bytes = store_disk_size(&stat);
 	segment->ended = facts->ended;
 	store_with(store->finished, segment->name, "");
@@ -318,6 +326,8 @@ int store_finish(struct store *store, const struct store_facts *facts)
 	end_oldest(store);
 	if (error < 0 && store->n_unfinished < STORE_UNFINISHED + 2)
 		store->unfinished[store->n_unfinished++] = one;
+	else
+		syncer_drop(&one.sync);
 	return error;
 }
 
@@ -344,6 +354,28 @@ bool store_rewrites(const struct store *store)
 	return false;
 }
 
+static bool is_pending(const struct unfinished *one)
+{
+	return one->sync && !syncer_knows(one->sync);
+}
+
+bool store_synced(const struct store *store)
+{
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		if (store->unfinished[i].sync && !is_pending(&store->unfinished[i]))
+			return true;
+	return false;
+}
+
+unsigned int store_unfinished(const struct store *store, bool syncing)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		n += !syncing || store->unfinished[i].sync;
+	return n;
+}
+
 unsigned int store_unsynced(const struct store *store)
 {
 	unsigned int n = 0;
@@ -367,9 +399,9 @@ int store_retry(struct store *store, struct store_facts *facts)
 			i++;
 			continue;
 		}
-		now = finish_again(store, one);
+		now = is_pending(one) ? -EINPROGRESS : finish_again(store, one);
 		/* A piece is enough for one call. */
-		if (now == -EINPROGRESS) {
+		if (now == -EINPROGRESS && !one->sync) {
 			error = one->unsynced;
 			break;
 		}
@@ -379,6 +411,7 @@ int store_retry(struct store *store, struct store_facts *facts)
 			continue;
 		}
 		*facts = one->facts;
+		syncer_drop(&one->sync);
 		memmove(one, one + 1, (--store->n_unfinished - i) * sizeof(*one));
 		if (!now)
 			return 1;
@@ -594,6 +627,9 @@ void store_close(struct store *store)
 		return;
 	while (store->n_writing)
 		close(store->writing[--store->n_writing].fd);
+	while (store->n_unfinished)
+		syncer_drop(&store->unfinished[--store->n_unfinished].sync);
+	syncer_drop(&store->folder);
 	index_close(&store->index);
 	if (store->directory >= 0)
 		close(store->directory);

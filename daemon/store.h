@@ -78,6 +78,7 @@ struct store_facts {
 };
 
 struct store;
+struct syncer;
 
 /*
  * Opens the folder, finishes what was left in it, up to STORE_LEFT_PIECE bytes of that (for more:
@@ -95,21 +96,31 @@ void store_limit(struct store *store, const struct store_limits *limits);
  */
 int store_begin(struct store *store, uint64_t time);
 /*
+ * From now on what is finished is brought to the disk by this one, borrowed: store_finish waits no
+ * longer than syncer_begin does. Before, and with NULL, it waits as long as the disk takes.
+ */
+void store_sync_by(struct store *store, struct syncer *syncer);
+/*
  * The one that was begun first is a finished segment, and in the index; a broken one up to its last
  * whole block. 0; 1: a broken one that has no block, which was removed; -ENOENT: none is being
- * written; -errno: it stays a `.part` until store_retry, and the next one can begin. An index that
- * cannot be written is no error: see store_index_error.
+ * written; -EINPROGRESS: the disk has not taken it yet; -errno: in both cases it stays a `.part` until
+ * store_retry, and the next one can begin. An index that cannot be written is no error: see
+ * store_index_error.
  */
 int store_finish(struct store *store, const struct store_facts *facts);
 /*
  * What store_finish could not finish, once more; what the disk did not take then is written to it
  * again before that, STORE_PIECE in a call. 1: one is finished, and these are its facts, and there may
  * be more; 0: there are none that can be, and another segment may be begun; -errno: why they cannot
- * be, of which there are STORE_UNFINISHED.
+ * be, of which there are STORE_UNFINISHED; -EINPROGRESS: since the disk is not done with them.
  */
 int store_retry(struct store *store, struct store_facts *facts);
 /* Whether store_retry has written a part of one again, and is to go on with that soon. */
 bool store_rewrites(const struct store *store);
+/* Whether the disk has taken one, or failed to, of which store_retry does not know yet. */
+bool store_synced(const struct store *store);
+/* Segments that have ended, and are not finished: all, or those that the disk is about to take. */
+unsigned int store_unfinished(const struct store *store, bool syncing);
 /* Those of them that the disk did not take, and that are not written again to their end. */
 unsigned int store_unsynced(const struct store *store);
 /* The one that was begun last is not wanted. */

@@ -5,6 +5,7 @@
 
 #include "index.h"
 #include "store.h"
+#include "syncer.h"
 
 #include <sys/stat.h>
 
@@ -24,6 +25,7 @@ struct unfinished {
 	struct store_facts facts;
 	int unsynced;			/* -errno: the disk did not take it, it is to be written again */
 	uint64_t rewritten;		/* bytes that were, and are on the disk */
+	struct sync *sync;		/* the disk takes it now; else NULL */
 };
 
 /* A `.part` that an earlier daemon left, and that is to be finished. */
@@ -44,6 +46,8 @@ struct store {
 	uint64_t bytes;
 	uint64_t next;			/* number */
 	struct index index;
+	struct syncer *syncer;		/* borrowed; NULL: what is finished is waited for */
+	struct sync *folder;		/* of the directory: its last one, or NULL */
 	struct writing writing[2];	/* the older one first */
 	unsigned int n_writing;
 	struct unfinished unfinished[STORE_UNFINISHED + 2];	/* and what is being written then */

@@ -178,6 +178,64 @@ TEST_F(run, what_it_works_itself_is_no_wait_for_the_disk)
 	logged_close(&logged);
 }
 
+static void hold_disk(void)
+{
+	if (syncer_new(&run.syncer))
+		abort();
+	store_sync_by(run.store, run.syncer);
+	slow_disk_hold(true);
+}
+
+/* Rings are emptied, and segments begun, while it takes the one before. */
+TEST_F(run, a_slow_disk_holds_up_no_recording)
+{
+	struct logged logged;
+
+	logged_open(&logged);
+	hold_disk();
+	fake.turns = 6;
+	fake.rotate_at = 5;
+	fake.released_at = 2;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.prepared);
+	EXPECT_EQ(6, fake.taken);
+	EXPECT_EQ(RUN_RECORDING, run.state);
+	EXPECT_EQ(2, fake.whole);
+	EXPECT_EQ(0, run.disk.waited);
+	EXPECT_EQ(0, store_unfinished(run.store, false));
+	EXPECT_STREQ("", logged_since(&logged));
+	logged_close(&logged);
+}
+
+TEST_F(run, of_a_disk_that_takes_nothing_so_many_wait_and_then_it_goes_on_at_once)
+{
+	hold_disk();
+	fake.turns = STORE_UNFINISHED + 6;
+	for (unsigned int turn = 0; turn <= STORE_UNFINISHED; turn++)
+		fake.rotate |= 1U << (fake.turns - turn);
+	fake.released_at = 3;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(-EINPROGRESS, fake.full);
+	EXPECT_STREQ("the disk has not taken the segments before", disk_error(fake.full));
+	/* The one that was being written then ended as well. */
+	EXPECT_EQ(STORE_UNFINISHED + 2, fake.prepared);
+	EXPECT_EQ(STORE_UNFINISHED + 2, fake.whole);
+	EXPECT_EQ(RUN_RECORDING, run.state);
+	EXPECT_EQ(0, run.full_since);
+}
+
+/* What it has not taken then is told, and is there as far as the next flowtapd finds it. */
+TEST_F(run, a_disk_that_does_not_answer_is_not_waited_for_at_the_end)
+{
+	hold_disk();
+	fake.turns = 1;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(0, fake.whole);
+	EXPECT_EQ(1, store_unfinished(run.store, true));
+	EXPECT_LE(2, slow_disk.waits);
+	slow_disk_release(run.syncer);
+}
+
 /* Else it would be looked for each second. */
 TEST_F(run, what_is_written_again_meanwhile_does_not_look_for_room)
 {

@@ -23,6 +23,7 @@
 #include "events.h"
 #include "folder.h"
 #include "logged.h"
+#include "slow_disk.h"
 #include "support/kselftest_harness.h"
 
 #define HOUR 3600000000000ULL
@@ -41,6 +42,7 @@ static struct {
 	unsigned int unsynced;		/* the next files that the disk does not take */
 	unsigned int turns;		/* until the end */
 	unsigned int rotate_at;		/* then somebody asks for that; 0: nobody does */
+	unsigned int rotate;		/* bits: turns in which somebody does */
 	unsigned int sick_until;	/* before, nothing is taken, and each turn wants another */
 	uint64_t slow;			/* ns that it takes for a file */
 	bool works;			/* what takes it is the thread itself */
@@ -57,6 +59,7 @@ static struct {
 	unsigned int whole, broken;	/* segments that were told of */
 	const char *why;		/* the last one of them ended */
 	unsigned int left;		/* that were left, and were told of as finished */
+	unsigned int released_at;	/* then the disk takes what it held; 0: never */
 	int manager;			/* its socket, where nobody hears before the last turn */
 } fake;
 
@@ -117,12 +120,15 @@ int collect_wait(struct collect *collect, int timeout_ms)
 {
 	fake.now += (uint64_t)timeout_ms * 1000000;
 	fake.ons += collect->enabled;
-	if (fake.rotate_at && fake.turns == fake.rotate_at)
+	if ((fake.rotate_at && fake.turns == fake.rotate_at) ||
+	    (fake.turns < 32 && fake.rotate >> fake.turns & 1))
 		run.rotate = true;
 	if (fake.sick_until) {
 		run.rotate = fake.turns > fake.sick_until;
 		fake.unsynced = run.rotate ? UINT_MAX : 0;
 	}
+	if (fake.released_at && fake.turns == fake.released_at)
+		slow_disk_release(run.syncer);
 	if (!--fake.turns)
 		run.over = true;
 	if (fake.turns == 1 && fake.manager) {
@@ -187,6 +193,10 @@ int fsync(int fd)
 {
 	struct stat status;
 
+	slow_disk_takes();
+	/* In the thread nobody waits, and nothing of this is its. */
+	if (gettid() != getpid())
+		return (int)syscall(SYS_fsync, fd);
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
 		fake.synced++;
 		fake.now += fake.slow;
@@ -292,6 +302,7 @@ FIXTURE_SETUP(run)
 FIXTURE_TEARDOWN(run)
 {
 	store_close(run.store);
+	syncer_free(run.syncer);
 	conf_free(&run.conf);
 	folder_remove(self->directory);
 }
