@@ -345,6 +345,8 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 		return "no record has this descriptor";
 	if (!rules->seen[STF_IDENTIFIER] && descriptor != STF_IDENTIFIER)
 		return "the trace does not begin with IDENTIFIER";
+	if (rules->body && descriptor == STF_IDENTIFIER)
+		return STF_ANOTHER ": each has to be a file";
 	return NULL;
 }
 

@@ -192,6 +192,22 @@ static size_t pack(uint8_t *to, size_t capacity, const uint8_t *from, size_t siz
 	return stream.total_out;
 }
 
+/* One problem, of where it begins: all that follows would be said of the wrong trace. */
+TEST(says_once_that_another_trace_begins)
+{
+	uint8_t both[2 * sizeof(sample_user)];
+	struct flowtap_check one, check;
+
+	memcpy(both, sample_user, sizeof(sample_user));
+	memcpy(both + sizeof(sample_user), sample_user, sizeof(sample_user));
+	ASSERT_EQ(0, check_bytes(&one, both, sizeof(sample_user)));
+	ASSERT_EQ(0, check_bytes(&check, both, sizeof(both)));
+	EXPECT_EQ(1, check.problems);
+	EXPECT_EQ(sizeof(sample_user), first.offset);
+	EXPECT_NE(NULL, strstr(first.reason, "another trace begins here: each has to be a file"));
+	EXPECT_EQ(one.instructions, check.instructions);
+}
+
 TEST(says_of_a_packed_trace_what_it_says_of_the_plain_one)
 {
 	uint8_t bytes[1024], packed[2048];
