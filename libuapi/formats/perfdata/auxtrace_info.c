@@ -140,15 +140,21 @@ int flowtap_perfdata_metadata(struct flowtap_perfdata *perfdata, const uint8_t *
 
 static const struct perfdata_hw_id *hw_id_of(const struct flowtap_perfdata *perfdata, uint32_t cpu)
 {
-	for (size_t i = 0; i < perfdata->hw_ids.n; i++)
-		if (perfdata->hw_ids.list[i].cpu == cpu)
-			return &perfdata->hw_ids.list[i];
+	const uint64_t key = cpu;
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->hw_by_cpu,
+								      flowtap_hash_words(&key, 1));
+	uint32_t index;
+
+	while (flowtap_hash_table_next(&walk, &index))
+		if (perfdata->hw_ids.list[index].cpu == cpu)
+			return &perfdata->hw_ids.list[index];
 	return NULL;
 }
 
 /* CS_AUX_HW_ID_ of coresight-pmu.h: ID [7:0], from version 0.1 on sink [39:8], versions [63:56]. */
 int flowtap_perfdata_hw_id(struct flowtap_perfdata *perfdata, uint64_t hw_id, uint32_t cpu)
 {
+	const uint64_t key = cpu;
 	struct perfdata_hw_id id = {
 		.cpu = cpu,
 		.trace_id = trace_id_of(hw_id & 0xff),
@@ -162,7 +168,10 @@ int flowtap_perfdata_hw_id(struct flowtap_perfdata *perfdata, uint64_t hw_id, ui
 		return 0;
 	if (perfdata->hw_ids.n == HW_IDS_MAX)
 		return -EINVAL;
-	return PERFDATA_ADD(&perfdata->hw_ids, id);
+	if (PERFDATA_ADD(&perfdata->hw_ids, id))
+		return -ENOMEM;
+	return flowtap_hash_table_add(&perfdata->hw_by_cpu, flowtap_hash_words(&key, 1),
+				      (uint32_t)perfdata->hw_ids.n - 1);
 }
 
 void flowtap_perfdata_assign(struct flowtap_perfdata *perfdata)

@@ -107,6 +107,7 @@ void flowtap_perfdata_close(struct flowtap_perfdata *perfdata)
 	flowtap_hash_table_free(&perfdata->by_path);
 	free(perfdata->cpus.list);
 	free(perfdata->hw_ids.list);
+	flowtap_hash_table_free(&perfdata->hw_by_cpu);
 	free(perfdata->aux.list);
 	free(perfdata->extents.list);
 	for (size_t i = 0; i < perfdata->events.n; i++)

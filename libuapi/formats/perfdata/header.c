@@ -227,8 +227,8 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 	memcpy(&misc, bytes + 4, sizeof(misc));
 	mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	kept.id = build_id_of(bytes + 12, misc);
-	if (!kept.id.size || perfdata->build_ids.n == BUILD_IDS_MAX ||
-	    mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+	if (!kept.id.size || mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+	    mode == PERF_RECORD_MISC_GUEST_USER)
 		return 0;
 	if (mode == PERF_RECORD_MISC_KERNEL && !strncmp(path, "[kernel", 7))
 		perfdata->kernel_id = kept.id;
@@ -238,6 +238,8 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 				    memcmp(known->id.bytes, kept.id.bytes, kept.id.size);
 		return 0;
 	}
+	if (perfdata->build_ids.n == BUILD_IDS_MAX)
+		return -EINVAL;
 	kept.path = strdup(path);
 	if (!kept.path)
 		return -ENOMEM;
@@ -265,6 +267,7 @@ struct perfdata_build_id *flowtap_perfdata_build_id(const struct flowtap_perfdat
 static int read_build_ids(struct flowtap_perfdata *perfdata, const struct section *section)
 {
 	uint8_t bytes[36 + PATH_MAX + 64];
+	bool reported = false;
 
 	for (uint64_t at = 0; section->size - at >= 8;) {
 		struct perf_event_header header;
@@ -278,14 +281,19 @@ static int read_build_ids(struct flowtap_perfdata *perfdata, const struct sectio
 						 "a build-id that does not end where it says");
 			return 0;
 		}
-		if (header.size <= sizeof(bytes)) {
+		err = -EINVAL;
+		if (header.size <= sizeof(bytes))
 			err = flowtap_perfdata_pread(perfdata, section->offset + at, bytes,
 						     header.size);
-			if (!err)
-				err = flowtap_perfdata_add_build_id(perfdata, bytes, header.size);
-			if (err && err != -EINVAL)
-				return err;
-		}
+		if (!err)
+			err = flowtap_perfdata_add_build_id(perfdata, bytes, header.size);
+		if (err && err != -EINVAL)
+			return err;
+		if (err && !reported)
+			flowtap_perfdata_damaged(perfdata, section->offset + at,
+						 "build-ids that cannot be used, of this one on: "
+						 "files are taken by their names alone");
+		reported |= err;
 		at += header.size;
 	}
 	return 0;

@@ -134,6 +134,7 @@ struct flowtap_perfdata {
 	char kernel_symbol[64];		/* "_text" ... */
 	PERFDATA_LIST(struct flowtap_perfdata_cpu) cpus;
 	PERFDATA_LIST(struct perfdata_hw_id) hw_ids;
+	struct flowtap_hash_table hw_by_cpu;
 	PERFDATA_LIST(struct perfdata_aux) aux;
 	PERFDATA_LIST(struct perfdata_extent) extents;
 	PERFDATA_LIST(struct perfdata_event) events;

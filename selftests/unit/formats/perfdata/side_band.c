@@ -157,6 +157,39 @@ TEST(a_mapping_has_its_build_id)
 	remove_files(root, map);
 }
 
+/* Files are then taken by name, whatever is in them: that is told, once for all of them. */
+TEST(build_ids_that_cannot_be_used_are_told_and_the_others_hold)
+{
+	struct listed list[] = {
+		listed(PERF_RECORD_MISC_USER, "/bin/a", 0x11, 20),
+		listed(PERF_RECORD_MISC_USER, "/bin/b", 0x22, 20),
+		listed(PERF_RECORD_MISC_USER, "/bin/b", 0x33, 20),
+		listed(PERF_RECORD_MISC_USER, "/bin/c", 0x44, 20),
+	};
+	char root[] = "/tmp/perfdata-XXXXXX";
+	struct flowtap_address_map *map;
+	struct perffile file;
+	struct opened opened;
+
+	/* Their paths have no end. */
+	memset(list[1].path, 'b', sizeof(list[1].path));
+	memset(list[2].path, 'b', sizeof(list[2].path));
+	make_files(root, &map);
+	small(&file, false);
+	perffile_mmap2(&file, 1, 1, 0x1000, 0x1000, 0, PROT_EXEC, NULL, "/bin/a");
+	perffile_mmap2(&file, 1, 1, 0x3000, 0x1000, 0, PROT_EXEC, NULL, "/bin/c");
+	perffile_feature(&file, 2, list, sizeof(list));
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_NE(NULL, strstr(opened.damage, "build-ids that cannot be used"));
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	EXPECT_NE(NULL, strstr(why(map, 0x1000), "recorded build-id is 1111"));
+	EXPECT_NE(NULL, strstr(why(map, 0x3000), "recorded build-id is 4444"));
+	done(&opened);
+	remove_files(root, map);
+}
+
 /* perf before 5.11 gives each 20 bytes. */
 TEST(a_shorter_build_id_is_no_longer_for_its_padding)
 {
