@@ -391,10 +391,11 @@ static void *wait_for_the_end(void *argument)
 	return argument;
 }
 
-/* A process of so many threads, all of them there. */
+/* A process of so many threads, all of them there, however long a kernel that checks itself takes. */
 static pid_t crowd(unsigned int threads)
 {
-	volatile bool *all = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile unsigned int *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork_pinned(0);
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -402,13 +403,15 @@ static pid_t crowd(unsigned int threads)
 	if (!pid) {
 		pthread_attr_init(&attributes);
 		pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
-		while (--threads)
+		while (++*made < threads)
 			if (pthread_create(&thread, &attributes, wait_for_the_end, NULL))
 				_exit(1);
-		*all = true;
 		wait_for_the_end(NULL);
 	}
-	return WAIT_FOR(*all) ? pid : -1;
+	for (unsigned int before = 0; before < threads; before = *made)
+		if (!WAIT_FOR(*made > before))
+			return -1;
+	return pid;
 }
 
 #define SETS 64

@@ -51,7 +51,7 @@ static inline int open_device(void)
 	return open(DEVICE, O_RDWR | O_CLOEXEC);
 }
 
-/* Waits for it, 10 seconds at most; whether it came. The machine may be very busy. */
+/* Waits for it, a minute at most; whether it came. The machine may be very busy. */
 #define WAIT_FOR(condition) ({							\
 	uint64_t until_ = now_ns() + 60000 * MS;				\
 										\
