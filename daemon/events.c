@@ -206,6 +206,8 @@ void event_full(const struct run *run, int error)
 		 "make room there, or lower free or raise quota: recording waits for it" :
 		 error == -EDQUOT ?
 		 "a larger quota of its file system, or a lower quota: recording waits for it" :
+		 error == -EINPROGRESS ?
+		 "a quicker disk, or less to record (flowtapd.conf(5)): recording waits for it" :
 		 error == -EACCES ? "chown it to flowtapd's user: recording waits for it" :
 		 error == -EROFS ? "mount it to be written: recording waits for it" :
 		 "recording waits until segments can be written there");

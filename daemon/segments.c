@@ -330,8 +330,6 @@ void run_end_unfinished(struct run *run)
 	do
 		retry_unfinished(run);
 	while (store_rewrites(run->store) && number_now() < until);
-	/* The folder, and the index. */
-	wait_for_disk(run, until);
 	n = store_unsynced(run->store) + store_unfinished(run->store, true);
 	if (!n)
 		return;

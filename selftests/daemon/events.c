@@ -125,6 +125,9 @@ TEST_F(events, a_full_disk_says_what_helps)
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"mount it to be written: "));
 	event_full(&self->run, -EACCES);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"chown it to flowtapd's user: "));
+	event_full(&self->run, -EINPROGRESS);
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "why=\"the disk has not taken the segments before\""
+			   " fix=\"a quicker disk, or less to record"));
 	event_full(&self->run, -EIO);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"recording waits until segments can be "));
 	event_space(&self->run);

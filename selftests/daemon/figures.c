@@ -11,6 +11,7 @@
 
 #include "folder.h"
 #include "logged.h"
+#include "slow_disk.h"
 #include "support/kselftest_harness.h"
 
 /* CPU time of the process, and of its children none. */
@@ -19,6 +20,12 @@ static long used_us;
 int getrusage(__rusage_who_t who, struct rusage *usage)
 {
 	*usage = (struct rusage){ .ru_utime.tv_usec = who == RUSAGE_SELF ? used_us : 0 };
+	return 0;
+}
+
+int fsync(int fd)
+{
+	slow_disk_takes();
 	return 0;
 }
 
@@ -48,6 +55,33 @@ TEST(what_children_took_more_than_is_known_of_all_is_not_taken_off)
 	EXPECT_EQ(500000, run.figures.own_cpu);
 	totals_free(&run.totals);
 	store_close(run.store);
+	folder_remove(directory);
+}
+
+TEST(what_the_disk_has_not_taken_is_counted)
+{
+	const struct store_limits any = { 0 };
+	char directory[] = "/tmp/flowtap-figures-XXXXXX";
+	static struct run run;
+	struct store_left left;
+
+	ASSERT_TRUE(mkdtemp(directory));
+	ASSERT_EQ(0, store_open(directory, &any, &left, &run.store));
+	ASSERT_EQ(0, syncer_new(&run.syncer));
+	store_sync_by(run.store, run.syncer);
+	governor_init(&run.governor, 1, 1, 1);
+	slow_disk_hold(true);
+	ASSERT_LE(0, store_begin(run.store, 0));
+	EXPECT_EQ(-EINPROGRESS, store_finish(run.store, &(struct store_facts){ .why = "size" }));
+	run_measure(&run);
+	EXPECT_EQ(1, run.figures.segments_unfinished);
+	slow_disk_release(run.syncer);
+	EXPECT_EQ(1, store_retry(run.store, &(struct store_facts){ .why = "" }));
+	run_measure(&run);
+	EXPECT_EQ(0, run.figures.segments_unfinished);
+	totals_free(&run.totals);
+	store_close(run.store);
+	syncer_free(run.syncer);
 	folder_remove(directory);
 }
 

@@ -4,6 +4,7 @@
  * where they are as flowtapd.conf(5) says: at a socket its group, at a port everybody.
  */
 #include "run.h"
+#include "store_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -174,6 +175,15 @@ TEST_F(metrics, a_socket_is_for_its_group)
 		SKIP(return, "only root can be another user, and there has to be a group %d", GROUP);
 	snprintf(name, sizeof(name), "%s", group->gr_name);
 	ask_at_socket(_metadata, self, name, HEARD);
+}
+
+/* Else the end of each segment would hold up all the others. */
+TEST_F(metrics, the_disk_is_waited_for_by_a_thread)
+{
+	ASSERT_TRUE(start(self, self->address.sun_path, ""));
+	EXPECT_NE(NULL, self->run.syncer);
+	EXPECT_EQ(self->run.syncer, self->run.store->syncer);
+	run_close(&self->run);
 }
 
 TEST_F(metrics, a_socket_of_no_group_is_for_nobody_else)

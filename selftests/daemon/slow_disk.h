@@ -20,6 +20,7 @@ static struct {
 	pthread_cond_t released;
 	bool held;
 	unsigned int waits;	/* for the thread */
+	unsigned int releases;	/* at this one of them it is held no more; 0: at none */
 	unsigned int taken;	/* files, by the thread */
 } slow_disk = { .lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER };
 
@@ -41,7 +42,10 @@ int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const st
 
 	(void)until;
 	pthread_mutex_lock(&slow_disk.lock);
-	slow_disk.waits++;
+	if (++slow_disk.waits == slow_disk.releases) {
+		slow_disk.held = false;
+		pthread_cond_broadcast(&slow_disk.released);
+	}
 	held = slow_disk.held;
 	pthread_mutex_unlock(&slow_disk.lock);
 	return held ? ETIMEDOUT : pthread_cond_wait(cond, lock);

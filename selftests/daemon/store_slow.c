@@ -3,6 +3,7 @@
 #include "slow_disk.h"
 #include "store_fixture.h"
 
+#include <sanitizer/lsan_interface.h>
 #include <sys/syscall.h>
 
 #include "store_internal.h"
@@ -51,6 +52,7 @@ FIXTURE_TEARDOWN(slow)
 	store_close(self->in.store);
 	syncer_free(self->syncer);
 	folder_remove(self->in.directory);
+	EXPECT_EQ(0, __lsan_do_recoverable_leak_check());
 }
 
 TEST_F(slow, a_segment_stays_a_part_until_it_is_taken_and_the_next_one_begins)
@@ -190,6 +192,19 @@ TEST_F(slow, the_index_comes_when_the_disk_takes_it)
 	EXPECT_EQ(0, store_index_error(store));
 	EXPECT_NE(NULL, strstr(index_text(&self->in), "0000000004"));
 	EXPECT_NE(NULL, strstr(index_text(&self->in), SECOND));
+}
+
+/* Of the old file nobody wants to know any more. */
+TEST_F(slow, an_index_that_is_written_as_a_whole_is_synced_whatever_is_pending)
+{
+	struct store *store = self->in.store;
+
+	index_add(&store->index, SECOND ".ftap", 1, &(struct store_facts){ .why = "time" });
+	EXPECT_NE(NULL, store->index.sync);
+	index_write(&store->index);
+	EXPECT_NE(NULL, store->index.sync);
+	slow_disk_release(self->syncer);
+	EXPECT_EQ(2, n_synced);
 }
 
 TEST_HARNESS_MAIN
