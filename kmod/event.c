@@ -46,13 +46,13 @@ int event_check(const struct flowtap_configure *configure)
 	default:
 		return -EINVAL;
 	}
+	/* perf takes the sign bit for a negative period. */
+	if (configure->period < EVENT_PERIOD_MIN || configure->period >> 63)
+		return -EINVAL;
 	if ((configure->event_config1 || configure->event_config2) && !machine_config_is_harmless())
 		return -EOPNOTSUPP;
 	if (machine_overflows_are_nmis() && configure->event_type != PERF_TYPE_SOFTWARE)
 		return -EOPNOTSUPP;
-	/* perf takes the sign bit for a negative period. */
-	if (configure->period < EVENT_PERIOD_MIN || configure->period >> 63)
-		return -EINVAL;
 	return 0;
 }
 
