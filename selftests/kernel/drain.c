@@ -240,6 +240,9 @@ static int finish(struct lines *lines)
 {
 	int error = switch_lines(lines, disable);
 
+	/* All at once: the others would take the CPU from who ends. */
+	for (unsigned int i = 0; i < lines->n; i++)
+		kill(lines->line[i].task, SIGKILL);
 	for (unsigned int i = 0; i < lines->n; i++)
 		end(lines->line[i].task);
 	error = error ?: flowtap_drain_flush(lines->drain);

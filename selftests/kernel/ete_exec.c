@@ -164,7 +164,7 @@ TEST_F(exec, ends_a_record)
 	ASSERT_EQ(sizeof(times), read(self->times, times, sizeof(times)));
 	aux_take(aux);
 	EXPECT_EQ(NULL, aux->wrong) TH_LOG("%s", aux->wrong);
-	EXPECT_TRUE(nothing_lost(aux));
+	EXPECT_TRUE(nothing_lost(aux)) TH_LOG("%u gaps, causes %#x", all_gaps(aux), aux->losses);
 	ASSERT_GE(AUX_SEEN, aux->records);
 	for (n = 0; n < EXECS; n++) {
 		before = after = 0;
