@@ -102,18 +102,21 @@ static void write_switch(struct flowtap_stream *stream, const struct flowtap_mem
 
 /*
  * From `since` on something is missing; one GAP record says so when it is over. What has no space
- * after a full buffer is the reader's fault all along, what has none after a fault is not.
+ * after a full buffer is the reader's fault all along; what has none after the unit failed, which had
+ * a fault or cannot be used, is not.
  */
-static void emit_loss(struct flowtap_stream *stream, u64 since, u32 cause, u64 bytes)
+static void emit_loss(struct flowtap_stream *stream, u64 since, u32 cause, bool failed, u64 bytes)
 {
 	struct flowtap_piece *piece = &stream->piece;
 
-	if (!piece->lost_since || !piece->faulted)
-		piece->lost_cause = cause;
 	if (!piece->lost_since) {
 		piece->lost_since = since;
 		piece->lost_bytes = 0;
+		piece->lost_failed = false;
 	}
+	if (!piece->lost_failed)
+		piece->lost_cause = cause;
+	piece->lost_failed |= failed;
 	if (bytes == FLOWTAP_UNKNOWN)
 		piece->lost_bytes = bytes;
 	if (piece->lost_bytes != FLOWTAP_UNKNOWN)
@@ -209,8 +212,8 @@ static void emit_counted_loss(struct flowtap_stream *stream, u64 since,
 			      const struct flowtap_collected *collected)
 {
 	stream->output.stats.lost_bytes += collected->size;
-	emit_loss(stream, since, FLOWTAP_CAUSE_RING_FULL,
-	     collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
+	emit_loss(stream, since, FLOWTAP_CAUSE_RING_FULL, false,
+		  collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
 }
 
 /* Ends the piece; how many bytes it has. stop: the trace unit is disabled as well. */
@@ -233,7 +236,8 @@ static u64 cut(struct flowtap_stream *stream, struct flowtap_member *member, boo
 		aux_publish(&stream->output.aux, stream->output.aux.size);
 	}
 	if (collected.full || collected.fault)
-		emit_loss(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+		emit_loss(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, collected.fault,
+			  FLOWTAP_UNKNOWN);
 	if (size && !written)
 		emit_counted_loss(stream, piece->since, &collected);
 	if (stop || piece->lost_since)
@@ -253,7 +257,7 @@ static void close_spare(struct flowtap_stream *stream)
 	piece->spare_since = 0;
 	piece->faulted = collected.fault;
 	if (collected.fault)
-		emit_loss(stream, since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+		emit_loss(stream, since, FLOWTAP_CAUSE_HARDWARE, true, FLOWTAP_UNKNOWN);
 	else if (collected.size)
 		emit_counted_loss(stream, since, &collected);
 }
@@ -305,7 +309,7 @@ static void open(struct flowtap_stream *stream, struct flowtap_member *member)
 	if (!error)
 		return;
 	emit_loss(stream, ktime_get_raw_fast_ns(), error == -ENOSPC ?
-	     FLOWTAP_CAUSE_RING_FULL : FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+		  FLOWTAP_CAUSE_RING_FULL : FLOWTAP_CAUSE_HARDWARE, error != -ENOSPC, FLOWTAP_UNKNOWN);
 	stream->source->collector->reset(&stream->recording);
 }
 

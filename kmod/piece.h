@@ -26,6 +26,8 @@ struct flowtap_piece {
 	u64 lost_bytes;
 	/** @lost_cause: FLOWTAP_CAUSE_. */
 	u32 lost_cause;
+	/** @lost_failed: the unit failed meanwhile, and is the cause whatever follows. */
+	bool lost_failed;
 	/** @thread: whose it is; an exec may change the numbers. */
 	struct flowtap_thread thread;
 	/** @continues: the trace unit was not disabled since the record before. */

@@ -242,6 +242,54 @@ TEST_F(piece, a_loss_has_the_cause_that_began_it)
 	}
 }
 
+/* One loss of several causes, in their order: what was the unit's is not the reader's afterwards. */
+TEST_F(piece, a_unit_that_cannot_be_used_stays_the_cause_when_space_runs_out)
+{
+	static const struct {
+		int errors[3];		/* of what is tried, one after the other; 0: not tried */
+		u32 cause;
+	} losses[] = {
+		{ { -EBUSY, -ENOSPC }, FLOWTAP_CAUSE_HARDWARE },
+		{ { -EIO, -ENOSPC, -ENOSPC }, FLOWTAP_CAUSE_HARDWARE },
+		{ { -ENOSPC, -EBUSY }, FLOWTAP_CAUSE_HARDWARE },
+		{ { -ENOSPC, -EBUSY, -ENOSPC }, FLOWTAP_CAUSE_HARDWARE },
+		{ { -ENOSPC, -ENOSPC, -ENOSPC }, FLOWTAP_CAUSE_RING_FULL },
+	};
+	struct flowtap_stream *stream = &self->stream;
+	unsigned int i, n;
+
+	for (i = 0; i < COUNT(losses); i++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		unit.error = losses[i].errors[0];
+		COLLECT(.size = 640);
+		for (n = 1; n < 3 && losses[i].errors[n]; n++) {
+			/* The spare pages, where they count, have some. */
+			unit.finds = (struct flowtap_collected){ .size = 8 };
+			unit.error = losses[i].errors[n];
+			piece_tick(stream, &self->member);
+		}
+		read_all();
+		unit.finds = (struct flowtap_collected){ .size = 8 };
+		unit.error = 0;
+		for (n = 0; n < 3; n++)
+			piece_tick(stream, &self->member);
+		read_all();
+		EXPECT_EQ(1, reader.gaps) TH_LOG("loss %u", i);
+		EXPECT_EQ(losses[i].cause, reader.gap.cause) TH_LOG("loss %u", i);
+		/* The next loss begins anew, whatever this one was. */
+		unit.error = -ENOSPC;
+		COLLECT(.size = 640);
+		unit.finds = (struct flowtap_collected){ .size = 8 };
+		unit.error = 0;
+		for (n = 0; n < 3; n++)
+			piece_tick(stream, &self->member);
+		read_all();
+		EXPECT_EQ(2, reader.gaps) TH_LOG("loss %u", i);
+		EXPECT_EQ(FLOWTAP_CAUSE_RING_FULL, reader.gap.cause) TH_LOG("loss %u", i);
+	}
+}
+
 /* Without space the next record alone says so; it is not to be repeated, nor to be forgotten. */
 TEST_F(piece, a_gap_without_space_is_in_the_next_record)
 {
