@@ -119,7 +119,8 @@ FIXTURE_SETUP(exec)
 	unsetenv("FLOWTAP_DUMP");
 	if (!source_there(FLOWTAP_SOURCE_ETE))
 		SKIP(return, "no ETE here");
-	self->configure = tracing(0, 1024);
+	/* Nobody reads meanwhile, and a kernel that checks itself executes much for an exec. */
+	self->configure = tracing(0, 16384);
 	self->configure.flags = variant->flags;
 	self->configure.modes = variant->modes;
 	/* Nothing but what is looked at here is to end a record. */
