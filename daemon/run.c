@@ -240,7 +240,7 @@ static void notify_manager(struct run *run, uint64_t now)
 			    "STATUS=opens what CPUs have again", run->lease.pid);
 	else
 		notify_send(&run->notify, "STATUS=%s", run->state == RUN_FULL ?
-			    "no room for another segment: waits" : "was asked to stop: waits");
+			    "cannot write another segment: waits" : "was asked to stop: waits");
 }
 
 /* What there is to do where nothing is open. */
