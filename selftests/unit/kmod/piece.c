@@ -48,6 +48,37 @@ TEST_F(piece, a_record_says_how_it_ended)
 		}
 }
 
+/* Of a whole CPU the reader hears who runs there, before and after what he executed. */
+TEST_F(piece, a_whole_cpus_records_are_between_those_of_the_switches)
+{
+	struct flowtap_stream *stream = &self->stream;
+	const struct flowtap_thread thread = output_thread(&stream->output, &self->task);
+
+	piece_begin(stream, &self->member);
+	COLLECT(.size = 64);
+	piece_end(stream, &self->member);
+	read_all();
+	EXPECT_EQ(1, reader.auxes);
+	EXPECT_EQ(0, reader.n_switches);
+
+	begin_again(self, FLOWTAP_CPU_WIDE);
+	piece_begin(stream, &self->member);
+	COLLECT(.size = 64);
+	piece_end(stream, &self->member);
+	read_all();
+	EXPECT_EQ(1, reader.auxes);
+	ASSERT_EQ(2, reader.n_switches);
+	EXPECT_EQ(0, reader.switches[0].header.misc);
+	EXPECT_EQ(FLOWTAP_MISC_OUT, reader.switches[1].header.misc);
+	EXPECT_LE(reader.switches[0].time, reader.aux.since);
+	EXPECT_LE(reader.aux.time, reader.switches[1].time);
+	EXPECT_NE(0, thread.tid);
+	for (unsigned int i = 0; i < 2; i++) {
+		EXPECT_EQ(thread.pid, reader.switches[i].pid);
+		EXPECT_EQ(thread.tid, reader.switches[i].tid);
+	}
+}
+
 TEST_F(piece, what_begins_anew_does_not_continue)
 {
 	struct flowtap_stream *stream = &self->stream;

@@ -157,6 +157,8 @@ static struct reader {
 	u64 end;			/* of the last AUX record's bytes */
 	struct flowtap_record_aux aux;	/* the last one */
 	struct flowtap_record_gap gap;
+	struct flowtap_record_switch switches[4];	/* the first ones */
+	unsigned int n_switches;
 	unsigned int wrong;		/* AUX records whose bytes are not there */
 } reader;
 
@@ -203,6 +205,9 @@ static inline void read_all(void)
 			copy_record(&lost, sizeof(lost));
 			reader.losts++;
 			reader.lost += lost.records;
+		} else if (record.type == FLOWTAP_RECORD_SWITCH && reader.n_switches < 4) {
+			copy_record(&reader.switches[reader.n_switches++],
+				    sizeof(reader.switches[0]));
 		}
 	}
 }
