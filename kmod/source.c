@@ -2,15 +2,19 @@
 /*
  * Lists the sources that this kernel has, keeps which of them each CPU can use, and follows CPU
  * hotplug, idle states and reboot.
+ *
+ * The host's unit tests run this file with CPUs of their own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#ifdef __KERNEL__
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/reboot.h>
 #include <linux/smp.h>
+#endif
 
 #include "source.h"
 
