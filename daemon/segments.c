@@ -50,6 +50,12 @@ static void count_segment(struct run *run, const struct store_facts *facts)
 		complain("cannot write the index in '%s': %s", run->conf.directory, strerror(-error));
 }
 
+static void complain_of_part(const struct run *run, int error)
+{
+	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
+	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
+}
+
 static void finish_segment(struct run *run, const struct store_facts *facts)
 {
 	int error = store_finish(run->store, facts);
@@ -57,10 +63,8 @@ static void finish_segment(struct run *run, const struct store_facts *facts)
 	if (!error)
 		count_segment(run, facts);
 	/* The disk takes it while the next one is written: run_rewrite_unfinished sees to that. */
-	if (error >= 0 || error == -EINPROGRESS)
-		return;
-	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
-	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
+	if (error < 0 && error != -EINPROGRESS)
+		complain_of_part(run, error);
 }
 
 /* Of rings that overwrite, a segment in which nothing was saved is nothing. */
@@ -97,10 +101,13 @@ static void make_space(struct run *run, int error)
 static int retry_unfinished(struct run *run)
 {
 	struct store_facts facts;
-	int error;
+	int error, later;
 
 	while ((error = store_retry(run->store, &facts)) > 0)
 		count_segment(run, &facts);
+	later = store_sync_error(run->store);
+	if (later)
+		complain_of_part(run, later);
 	return error;
 }
 

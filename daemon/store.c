@@ -257,19 +257,22 @@ int store_write_again(int fd, uint64_t *done)
 }
 
 /* Its bytes are on the disk. 0; 1: of a broken one, there are none; -EINPROGRESS; -errno. */
-static int sync_part(const struct store *store, struct unfinished *one, int fd)
+static int sync_part(struct store *store, struct unfinished *one, int fd)
 {
+	const bool later = one->sync;
 	uint64_t cut = 0;
 	int error;
 
 	if (one->unsynced)
 		error = store_write_again(fd, &one->rewritten);
-	else if (one->sync)
+	else if (later)
 		error = syncer_ask(&one->sync);
 	else
 		error = syncer_begin(store->syncer, fd, &one->sync);
 	if (error == -EINPROGRESS)
 		return error;
+	if (later && error)
+		store->sync_error = error;
 	one->unsynced = error;
 	one->rewritten = 0;
 	/* What cannot be read there is on the disk none the less: to write it again mends nothing. */
@@ -365,6 +368,14 @@ bool store_synced(const struct store *store)
 		if (store->unfinished[i].sync && !is_pending(&store->unfinished[i]))
 			return true;
 	return false;
+}
+
+int store_sync_error(struct store *store)
+{
+	const int error = store->sync_error;
+
+	store->sync_error = 0;
+	return error;
 }
 
 unsigned int store_unfinished(const struct store *store, bool syncing)

@@ -121,6 +121,8 @@ bool store_rewrites(const struct store *store);
 bool store_synced(const struct store *store);
 /* Segments that have ended, and are not finished: all, or those that the disk is about to take. */
 unsigned int store_unfinished(const struct store *store, bool syncing);
+/* Why the disk did not take one after store_finish: -errno of the last time, and forgotten; or 0. */
+int store_sync_error(struct store *store);
 /* Those of them that the disk did not take, and that are not written again to their end. */
 unsigned int store_unsynced(const struct store *store);
 /* The one that was begun last is not wanted. */

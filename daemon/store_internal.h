@@ -48,6 +48,7 @@ struct store {
 	struct index index;
 	struct syncer *syncer;		/* borrowed; NULL: what is finished is waited for */
 	struct sync *folder;		/* of the directory: its last one, or NULL */
+	int sync_error;			/* -errno: a segment's, that was asked for later; 0: it was told */
 	struct writing writing[2];	/* the older one first */
 	unsigned int n_writing;
 	struct unfinished unfinished[STORE_UNFINISHED + 2];	/* and what is being written then */

@@ -207,6 +207,28 @@ TEST_F(run, a_slow_disk_holds_up_no_recording)
 	logged_close(&logged);
 }
 
+/* As of one that the disk refuses at once. */
+TEST_F(run, what_a_slow_disk_did_not_take_is_told_and_written_again)
+{
+	struct logged logged;
+	const char *log;
+
+	logged_open(&logged);
+	hold_disk();
+	fake.late_error = true;
+	fake.turns = 6;
+	fake.rotate_at = 5;
+	fake.released_at = 3;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	log = logged_since(&logged);
+	EXPECT_NE(NULL, strstr(log, "cannot finish a segment in"));
+	EXPECT_NE(NULL, strstr(log, "Input/output error"));
+	EXPECT_EQ(2, fake.prepared);
+	EXPECT_LE(1, fake.whole);
+	EXPECT_EQ(0, store_sync_error(run.store));
+	logged_close(&logged);
+}
+
 TEST_F(run, of_a_disk_that_takes_nothing_so_many_wait_and_then_it_goes_on_at_once)
 {
 	hold_disk();

@@ -59,6 +59,7 @@ static struct {
 	unsigned int whole, broken;	/* segments that were told of */
 	const char *why;		/* the last one of them ended */
 	unsigned int left;		/* that were left, and were told of as finished */
+	bool late_error;		/* of what the thread syncs */
 	unsigned int released_at;	/* then the disk takes what it held; 0: never */
 	int manager;			/* its socket, where nobody hears before the last turn */
 } fake;
@@ -195,8 +196,10 @@ int fsync(int fd)
 
 	slow_disk_takes();
 	/* In the thread nobody waits, and nothing of this is its. */
-	if (gettid() != getpid())
-		return (int)syscall(SYS_fsync, fd);
+	if (gettid() != getpid()) {
+		errno = EIO;
+		return fake.late_error ? -1 : (int)syscall(SYS_fsync, fd);
+	}
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
 		fake.synced++;
 		fake.now += fake.slow;

@@ -96,15 +96,21 @@ TEST_F(slow, one_that_is_not_taken_in_the_end_is_written_again)
 	struct store_facts facts;
 
 	EXPECT_EQ(-EINPROGRESS, add_segment(store, "size"));
+	EXPECT_EQ(-EINPROGRESS, add_segment(store, "time"));
 	fsync_error = EIO;
 	slow_disk_release(self->syncer);
 	EXPECT_TRUE(store_synced(store));
-	EXPECT_EQ(0, store_retry(store, &facts));
+	/* The other one is. */
+	EXPECT_EQ(1, store_retry(store, &facts));
+	EXPECT_STREQ("time", facts.why);
 	EXPECT_FALSE(store_synced(store));
 	EXPECT_EQ(0, store_unfinished(store, true));
 	EXPECT_EQ(1, store_unfinished(store, false));
 	EXPECT_EQ(1, store_unsynced(store));
+	EXPECT_EQ(-EIO, store_sync_error(store));
+	EXPECT_EQ(0, store_sync_error(store));
 	EXPECT_EQ(1, store_retry(store, &facts));
+	EXPECT_EQ(0, store_sync_error(store));
 	EXPECT_EQ(BLOCKS, count_blocks(&self->in, FIRST ".ftap"));
 }
 
