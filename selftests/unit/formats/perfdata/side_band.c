@@ -190,6 +190,37 @@ TEST(build_ids_that_cannot_be_used_are_told_and_the_others_hold)
 	remove_files(root, map);
 }
 
+/* One that is longer than any path is passed over by what it says. */
+TEST(a_build_id_that_is_too_long_is_told)
+{
+	struct {
+		struct listed first;
+		struct perf_event_header header;
+		uint8_t rest[4992];
+		struct listed last;
+	} list = {
+		.first = listed(PERF_RECORD_MISC_USER, "/bin/a", 0x11, 20),
+		.header = { 0, PERF_RECORD_MISC_USER, 5000 },
+		.last = listed(PERF_RECORD_MISC_USER, "/bin/c", 0x44, 20),
+	};
+	char root[] = "/tmp/perfdata-XXXXXX";
+	struct flowtap_address_map *map;
+	struct perffile file;
+	struct opened opened;
+
+	make_files(root, &map);
+	small(&file, false);
+	perffile_mmap2(&file, 1, 1, 0x3000, 0x1000, 0, PROT_EXEC, NULL, "/bin/c");
+	perffile_feature(&file, 2, &list, sizeof(list));
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	EXPECT_NE(NULL, strstr(why(map, 0x3000), "recorded build-id is 4444"));
+	done(&opened);
+	remove_files(root, map);
+}
+
 /* perf before 5.11 gives each 20 bytes. */
 TEST(a_shorter_build_id_is_no_longer_for_its_padding)
 {

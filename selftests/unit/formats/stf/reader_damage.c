@@ -342,6 +342,66 @@ TEST(what_is_rendered_of_known_code_counts)
 	output_free(&made);
 }
 
+/* c.j by so many bytes. */
+static uint16_t jump(int offset)
+{
+	uint32_t o = (uint32_t)offset;
+
+	return (uint16_t)(0xa001 | (o >> 11 & 1) << 12 | (o >> 4 & 1) << 11 | (o >> 8 & 3) << 9 |
+			  (o >> 10 & 1) << 8 | (o >> 6 & 1) << 7 | (o >> 7 & 1) << 6 |
+			  (o >> 1 & 7) << 3 | (o >> 5 & 1) << 2);
+}
+
+/* A loop's records at 0x400000, in which one of the c.nop is a c.nop 1. Returns their end. */
+static uint8_t *put_loop(uint8_t *at, unsigned int nops, unsigned int other)
+{
+	uint16_t back = jump(-2 * (int)nops);
+
+	for (unsigned int i = 0; i < nops; i++, at += 3)
+		memcpy(at, i == other ? "\xf1\x05\x00" : "\xf1\x01\x00", 3);
+	memcpy(at, "\x1f\0\0\x40\0\0\0\0\0\xf1", 10);
+	memcpy(at + 10, &back, 2);
+	return at + 12;
+}
+
+/* What is known is compared as a whole: one opcode that is another one is read all the same. */
+TEST(code_that_changes_is_read_wherever_it_does)
+{
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	const uint8_t force_pc[] = { 0x09, 0, 0, 0x40, 0, 0, 0, 0, 0 };
+
+	for (unsigned int nops = 1; nops <= 24; nops++)
+		for (unsigned int other = 0; other < nops; other++) {
+			struct output made = made_stf(7, false, 12, NULL), again = output_new();
+			uint8_t records[9 + 5 * (24 * 3 + 12)], *end = records + sizeof(force_pc);
+			struct flowtap_stf *writer;
+			struct reading reading;
+			const uint8_t *first;
+
+			memcpy(records, force_pc, sizeof(force_pc));
+			for (unsigned int i = 0; i < 5; i++)
+				end = put_loop(end, nops, i == 3 ? other : nops);
+			lseek(made.fd, 0, SEEK_END);
+			ASSERT_EQ(end - records, write(made.fd, records, (size_t)(end - records)));
+			ASSERT_EQ(0, flowtap_stf_new(again.fd, &options, &writer));
+			read_file(&reading, made.fd, flowtap_stf_sink(writer));
+			EXPECT_EQ(0, reading.status);
+			EXPECT_EQ(0, flowtap_stf_finish(writer));
+			flowtap_stf_free(writer);
+			output_read(&again);
+			first = memmem(again.bytes, again.size, "\xf1\x05\x00", 3);
+			ASSERT_NE(NULL, first) TH_LOG("%u of %u", other, nops);
+			EXPECT_EQ(NULL, memmem(first + 1, again.size - (size_t)(first + 1 - again.bytes),
+					       "\xf1\x05\x00", 3));
+			/* The same loop again comes after it. */
+			EXPECT_EQ(12 + 3 * (nops - 1 - other) + 3 + 3 * nops + 12,
+				  again.size - (size_t)(first - again.bytes));
+			reading_free(&reading);
+			output_free(&again);
+			output_free(&made);
+		}
+}
+
 /* Of a .zstf: where the first block ends, which is the header's (RFC 8878 3.1.1). */
 static size_t header_end(const struct output *file)
 {
