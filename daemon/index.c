@@ -239,7 +239,7 @@ static void put_packed(struct index_line *line, uint64_t bytes)
 	strcpy(text, new);
 }
 
-/* There is always a line: the new one is there before the old one goes. */
+/* The file always has a line: the new one is there before the old one goes. */
 void index_packed(struct index *index, const char *name, uint64_t bytes)
 {
 	for (size_t i = index->n; i-- > index->gone;) {

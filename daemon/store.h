@@ -4,7 +4,8 @@
  * than they are given. One is being written, or, while the next one takes over, two.
  *
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap		finished: whole, and on the disk
- *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.part	being written, or left by a daemon that was killed
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.part	being written, or to be on the disk soon, or left by a
+ *						daemon that was killed
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.bad	left, and nothing in it can be read
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.zst	packed (flowtap/packed.h): stands for the raw one
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.zst.part	being packed, or left so: the raw one is there

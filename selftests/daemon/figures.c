@@ -5,6 +5,7 @@
  */
 #include "run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,15 +30,29 @@ int fsync(int fd)
 	return 0;
 }
 
-TEST(what_children_took_more_than_is_known_of_all_is_not_taken_off)
+/* Of a run only what is measured. 0 or -errno. */
+static int start(struct run *run, char *directory)
 {
 	const struct store_limits any = { 0 };
-	char directory[] = "/tmp/flowtap-figures-XXXXXX";
-	static struct run run;
 	struct store_left left;
 
-	ASSERT_TRUE(mkdtemp(directory));
-	ASSERT_EQ(0, store_open(directory, &any, &left, &run.store));
+	return mkdtemp(directory) ? store_open(directory, &any, &left, &run->store) : -errno;
+}
+
+static void finish(struct run *run, const char *directory)
+{
+	totals_free(&run->totals);
+	store_close(run->store);
+	syncer_free(run->syncer);
+	folder_remove(directory);
+}
+
+TEST(what_children_took_more_than_is_known_of_all_is_not_taken_off)
+{
+	char directory[] = "/tmp/flowtap-figures-XXXXXX";
+	static struct run run;
+
+	ASSERT_EQ(0, start(&run, directory));
 	governor_init(&run.governor, 1, 1, 1);
 	used_us = 500;
 	run.after.cpu = 600000;
@@ -53,20 +68,15 @@ TEST(what_children_took_more_than_is_known_of_all_is_not_taken_off)
 	used_us = 1200;
 	run_measure(&run);
 	EXPECT_EQ(500000, run.figures.own_cpu);
-	totals_free(&run.totals);
-	store_close(run.store);
-	folder_remove(directory);
+	finish(&run, directory);
 }
 
 TEST(what_the_disk_has_not_taken_is_counted)
 {
-	const struct store_limits any = { 0 };
 	char directory[] = "/tmp/flowtap-figures-XXXXXX";
 	static struct run run;
-	struct store_left left;
 
-	ASSERT_TRUE(mkdtemp(directory));
-	ASSERT_EQ(0, store_open(directory, &any, &left, &run.store));
+	ASSERT_EQ(0, start(&run, directory));
 	ASSERT_EQ(0, syncer_new(&run.syncer));
 	store_sync_by(run.store, run.syncer);
 	governor_init(&run.governor, 1, 1, 1);
@@ -79,10 +89,7 @@ TEST(what_the_disk_has_not_taken_is_counted)
 	EXPECT_EQ(1, store_retry(run.store, &(struct store_facts){ .why = "" }));
 	run_measure(&run);
 	EXPECT_EQ(0, run.figures.segments_unfinished);
-	totals_free(&run.totals);
-	store_close(run.store);
-	syncer_free(run.syncer);
-	folder_remove(directory);
+	finish(&run, directory);
 }
 
 static unsigned int count(const char *text, const char *word)
@@ -98,17 +105,14 @@ static unsigned int count(const char *text, const char *word)
 
 TEST(each_move_of_the_governor_is_logged_and_counted)
 {
-	const struct store_limits any = { 0 };
 	char directory[] = "/tmp/flowtap-figures-XXXXXX";
 	const uint64_t second = 1000000000;
 	static struct run run;
-	struct store_left left;
 	struct logged logged;
 	const char *log;
 	uint64_t now = second;
 
-	ASSERT_TRUE(mkdtemp(directory));
-	ASSERT_EQ(0, store_open(directory, &any, &left, &run.store));
+	ASSERT_EQ(0, start(&run, directory));
 	governor_init(&run.governor, 10000, 1000, 1);
 	run.conf.memory = UINT64_MAX;
 	run.second = now;
@@ -132,9 +136,7 @@ TEST(each_move_of_the_governor_is_logged_and_counted)
 	EXPECT_EQ(run.figures.moves[GOVERNOR_CALMED], count(log, " why=calm "));
 	EXPECT_EQ(1, run.figures.moves[GOVERNOR_CPU]);
 	logged_close(&logged);
-	totals_free(&run.totals);
-	store_close(run.store);
-	folder_remove(directory);
+	finish(&run, directory);
 }
 
 TEST_HARNESS_MAIN
