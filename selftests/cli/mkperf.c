@@ -368,14 +368,48 @@ static void make_vdso(const char *root)
 	perffile_board_write(&file, root, "vdso.data");
 }
 
-/* A process of 32 bits: A32, of which a BLX calls T32. */
+/* The kernel's text, as perf has it. */
+static void map_kernel(struct perffile *file)
+{
+	uint8_t id[24] = { 20 };
+
+	tiny_build_id(id + 4, 7);
+	perffile_begin(file, PERF_RECORD_MMAP2,
+		       PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
+	perffile_u32(file, NONE);
+	perffile_u32(file, 0);
+	perffile_u64(file, KERNEL);
+	perffile_u64(file, 0x1000);
+	perffile_u64(file, KERNEL);
+	perffile_put(file, id, sizeof(id));
+	perffile_u32(file, PROT_READ | PROT_EXEC);
+	perffile_u32(file, 0);
+	perffile_text(file, "[kernel.kallsyms]first");
+	perffile_end(file);
+}
+
+/*
+ * Target Address with Context of A32 code at EL0. One with 32 bits would keep the others, which after
+ * the kernel are not 0.
+ */
+static void at_narrow(struct stream *stream, uint32_t address, uint32_t contextid)
+{
+	byte(stream, 0x85);
+	byte(stream, address >> 2 & 0x7f);
+	byte(stream, address >> 9 & 0x7f);
+	bytes_of(stream, address >> 16, 6);
+	byte(stream, 0x20 | CONTEXTID);
+	bytes_of(stream, contextid, 4);
+}
+
+/* A process of 32 bits: A32, of which a BLX calls T32, and a system call into a kernel of 64. */
 static void make_narrow(const char *root)
 {
 	static const uint32_t code[] = {
 		0xe3a00002,	/* 00 mov r0, #2 */
 		0xfa000001,	/* 04 blx 10 */
-		0xeafffffc,	/* 08 b 00 */
-		0xe320f000,	/* 0c nop */
+		0xef000000,	/* 08 svc #0 */
+		0xeafffffb,	/* 0c b 00 */
 		0x47702001,	/* 10 movs r0, #1; bx lr */
 	};
 	static uint8_t bytes[TINY_CODE_OFFSET + sizeof(code)];
@@ -402,7 +436,7 @@ static void make_narrow(const char *root)
 		.name = "GNU",
 	};
 	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
-	const uint64_t address = 0x10000;
+	const uint32_t address = 0x10000;
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -413,17 +447,19 @@ static void make_narrow(const char *root)
 	memcpy(bytes + TINY_CODE_OFFSET, code, sizeof(code));
 	perffile_write_under(root, "root/bin/narrow", bytes, sizeof(bytes));
 	start(&stream);
-	/* Target Address with Context, 32-bit IS0. */
-	byte(&stream, 0x82);
-	byte(&stream, address >> 2 & 0x7f);
-	byte(&stream, address >> 9 & 0x7f);
-	bytes_of(&stream, address >> 16, 2);
-	byte(&stream, 0x20 | CONTEXTID);
-	bytes_of(&stream, 400, 4);
+	at_narrow(&stream, address, 400);
 	atoms(&stream, "EE");
-	to(&stream, address + 8);
+	to(&stream, address + 0x08);
+	/* Exception, a call, and its return address. */
+	byte(&stream, 0x06);
+	byte(&stream, 0x01 | 2 << 1);
+	to(&stream, address + 0x0c);
+	at(&stream, KERNEL + 0x08, 1, CONTEXTID, 0, 400);
+	atoms(&stream, "E");
+	at_narrow(&stream, address + 0x0c, 400);
 	atoms(&stream, "EE");
 	perffile_board(&file, 1, 1, &cpu);
+	map_kernel(&file);
 	perffile_comm(&file, 400, 400, false, "narrow");
 	map(&file, 400, address, 5, "/bin/narrow");
 	collect(&file, &offset, 0, 5000, &stream, RAW);
@@ -563,13 +599,19 @@ static void make_kcore(const char *root)
  */
 static void make_kernel(const char *root, const char *name, uint8_t level, bool module)
 {
-	static const uint32_t code[] = { 0xd503201f, 0x14000003, 0, 0, 0xd503201f, 0x14000000 };
+	static const uint32_t code[] = {
+		0xd503201f,	/* 00 nop */
+		0x14000003,	/* 04 b 10 */
+		0xd69f03e0,	/* 08 eret */
+		0,
+		0xd503201f,	/* 10 nop */
+		0x14000000,	/* 14 b 14 */
+	};
 	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
 	uint32_t contextid = level == 1 ? 200 : 0;
 	struct perffile file;
 	uint64_t offset = 0;
-	uint8_t id[24] = { 20 };
 
 	program(root, "root/boot/vmlinux-6.12.1-board", 7, code, sizeof(code));
 	start(&stream);
@@ -590,19 +632,7 @@ static void make_kernel(const char *root, const char *name, uint8_t level, bool 
 	perffile_values(&file, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, 1,
 			(uint64_t[]) { 200ULL << 32 | 200 });
 	file.event = 1;
-	perffile_begin(&file, PERF_RECORD_MMAP2,
-		       PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
-	perffile_u32(&file, NONE);
-	perffile_u32(&file, 0);
-	perffile_u64(&file, KERNEL);
-	perffile_u64(&file, 0x1000);
-	perffile_u64(&file, KERNEL);
-	tiny_build_id(id + 4, 7);
-	perffile_put(&file, id, sizeof(id));
-	perffile_u32(&file, PROT_READ | PROT_EXEC);
-	perffile_u32(&file, 0);
-	perffile_text(&file, "[kernel.kallsyms]first");
-	perffile_end(&file);
+	map_kernel(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
 	perffile_board_write(&file, root, name);
 }
