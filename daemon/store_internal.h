@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between store.c (the list, writing, space), store_left.c and store_work.c. */
+/* Between store.c (the list, space), store_write.c, store_left.c and store_work.c. */
 #ifndef FLOWTAP_DAEMON_STORE_INTERNAL_H
 #define FLOWTAP_DAEMON_STORE_INTERNAL_H
 
@@ -68,10 +68,16 @@ struct store {
 bool store_is_name(const char *name, const char *suffix, uint64_t *number);
 /* The name, followed by something more. */
 void store_with(char to[STORE_NAME], const char *name, const char *suffix);
+/* That of a segment which begins at a time, in seconds since 1970. */
+void store_name(char name[STORE_NAME], uint64_t number, uint64_t time);
 /* What its traces' directory is called. */
 void store_decoded_name(char to[STORE_NAME], const char *name);
 int store_add(struct store *store, const struct store_segment *segment);
-/* The same, where it may be older than others. 0; -ENOMEM. */
+/* Space in the list for one more. 0; -ENOMEM. */
+int store_reserve(struct store *store);
+/* Where its number belongs: it may be older than others. Its entry is reserved. */
+void store_add_in_order(struct store *store, const struct store_segment *segment);
+/* Both. 0; -ENOMEM. */
 int store_insert(struct store *store, const struct store_segment *segment);
 int store_sync(const struct store *store);
 /*
