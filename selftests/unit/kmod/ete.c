@@ -9,7 +9,6 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define EXTERNAL 1ULL		/* TRCCLAIM, bit 0: a debugger */
 #define PROHIBITED 0x20ULL	/* TRFCR: TS alone */
-#define LEVELS (7ULL << 20 | 0xfULL << 16)
 
 /* What is told of an opening up to the buffer, of the buffer, and of the unit. */
 #define CLAIMED " claim isb trfcr=20 isb poll"
@@ -132,99 +131,6 @@ TEST_F(ete, a_unit_is_programmed_when_it_has_another_recording)
 	end(&other, true);
 }
 
-TEST_F(ete, what_is_asked_for_is_in_the_registers)
-{
-	struct flowtap_recording *recording = &self->recording;
-
-	self->configure.ete = (struct flowtap_ete_configure){
-		.config = FLOWTAP_TRCCONFIGR_CCI | FLOWTAP_TRCCONFIGR_TS, .cycle_threshold = 500,
-		.sync_period = 10, .address_ranges = 2,
-		.address_start = { 0x1000, 0x8000 }, .address_end = { 0x2000, 0x9000 },
-	};
-	/* UNKNOWN after a reset. */
-	memset(pe.unit, 0xff, sizeof(pe.unit));
-	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
-	ASSERT_EQ(0, ete_open(recording, false));
-	EXPECT_EQ(1 << 4 | 1 << 11 | 1, pe.unit[0x010 / 4]);
-	EXPECT_EQ(500, pe.unit[0x038 / 4]);
-	EXPECT_EQ(10, pe.unit[0x034 / 4]);
-	EXPECT_NE(0, pe.unit[0x040 / 4]);
-	EXPECT_EQ(0x1000, pe.unit[0x400 / 4]);
-	EXPECT_EQ(0x1fff, pe.unit[0x408 / 4]);
-	EXPECT_EQ(0x8000, pe.unit[0x410 / 4]);
-	EXPECT_EQ(0x8fff, pe.unit[0x418 / 4]);
-	EXPECT_EQ(0, pe.unit[0x420 / 4]);
-	EXPECT_EQ(3, pe.unit[0x084 / 4]);
-	/* The kernel's levels and the Secure ones are left out, EL0 is not. */
-	EXPECT_EQ((LEVELS & ~(1ULL << 20)) | 0x201, pe.unit[0x080 / 4]);
-	EXPECT_EQ(1 << 12, pe.unit[0x028 / 4]);
-	/* All others are 0: selectors 2 to 15, two counters, TRCSEQEVR0 to 2, one of each comparator. */
-	EXPECT_EQ(0, pe.unit[0x208 / 4] | pe.unit[0x23c / 4] | pe.unit[0x140 / 4] |
-		     pe.unit[0x164 / 4] | pe.unit[0x100 / 4] | pe.unit[0x108 / 4] |
-		     pe.unit[0x280 / 4] | pe.unit[0x2a0 / 4] | pe.unit[0x480 / 4] |
-		     pe.unit[0x4b8 / 4] | pe.unit[0x600 / 4] | pe.unit[0x680 / 4]);
-	/* And what there is not is not written. */
-	EXPECT_EQ(~0ULL, pe.unit[0x240 / 4] & pe.unit[0x168 / 4] & pe.unit[0x284 / 4] &
-			 pe.unit[0x440 / 4] & pe.unit[0x608 / 4] & pe.unit[0x02c / 4] &
-			 pe.unit[0x044 / 4] & pe.unit[0x08c / 4]);
-	end(recording, true);
-}
-
-/* A register that is not there is UNDEFINED; of one that is there nothing may stay UNKNOWN. */
-TEST_F(ete, the_registers_that_are_written_are_those_that_there_are)
-{
-	static const struct {
-		u32 trcidr, field, there, offset;
-	} registers[] = {
-		{ 0, 1 << 5, 1 << 5, 0x03c },		/* TRCBB: TRCBBCTLR */
-		{ 0, 1 << 7, 1 << 7, 0x038 },		/* TRCCCI: TRCCCCTLR */
-		{ 0, 1 << 14, 1 << 14, 0x044 },		/* QFILT: TRCQCTLR */
-		{ 0, 0x1fU << 24, 8 << 24, 0x030 },	/* TSSIZE: TRCTSCTLR */
-		{ 3, 1 << 25, 0, 0x034 },		/* SYNCPR, 1 read-only: TRCSYNCPR */
-		{ 3, 1 << 26, 1 << 26, 0x02c },		/* STALLCTL: TRCSTALLCTLR */
-		{ 4, 15, 1, 0x400 },			/* NUMACPAIRS: TRCACVR0, 1; 15 */
-		{ 4, 15, 1, 0x408 },
-		{ 4, 15, 8, 0x478 },
-		{ 4, 15, 1, 0x084 },			/* TRCVIIECTLR, TRCVISSCTLR */
-		{ 4, 15, 1, 0x088 },
-		{ 4, 15 << 12, 1 << 12, 0x08c },	/* NUMPC: TRCVIPCSSCTLR */
-		{ 4, 15 << 16, 1 << 16, 0x208 },	/* NUMRSPAIR: TRCRSCTLR2, 31 */
-		{ 4, 15 << 16, 15 << 16, 0x27c },
-		{ 4, 15 << 20, 1 << 20, 0x280 },	/* NUMSSCC: TRCSSCCR0, TRCSSCSR7 */
-		{ 4, 15 << 20, 8 << 20, 0x2bc },
-		{ 4, 15 << 24, 1 << 24, 0x600 },	/* NUMCIDC: TRCCIDCVR0, TRCCIDCCTLR1 */
-		{ 4, 15 << 24, 5 << 24, 0x684 },
-		{ 4, 15U << 28, 1 << 28, 0x640 },	/* NUMVMIDC: TRCVMIDCVR0, TRCVMIDCCTLR0 */
-		{ 4, 15U << 28, 1 << 28, 0x688 },
-		{ 5, 7 << 25, 4 << 25, 0x100 },		/* NUMSEQSTATE: TRCSEQEVR0, TRCSEQSTR */
-		{ 5, 7 << 25, 4 << 25, 0x11c },
-		{ 5, 7 << 28, 1 << 28, 0x140 },		/* NUMCNTR: TRCCNTRLDVR0, TRCCNTVR3 */
-		{ 5, 7 << 28, 4 << 28, 0x16c },
-	};
-	struct flowtap_recording *recording = &self->recording;
-	unsigned int i, there;
-	u32 without;
-
-	for (i = 0; i < COUNT(registers); i++)
-		for (there = 0; there < 2; there++) {
-			u32 *trcidr = &pe.trcidr[registers[i].trcidr];
-			const u32 before = *trcidr;
-
-			/* Where 0 says that it is there all of the field says that it is not. */
-			without = registers[i].there ? 0 : registers[i].field;
-			*trcidr = (before & ~registers[i].field) |
-				  (there ? registers[i].there : without);
-			memset(pe.unit, 0xff, sizeof(pe.unit));
-			ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
-			ASSERT_EQ(0, ete_open(recording, false));
-			EXPECT_EQ(there, pe.unit[registers[i].offset / 4] != ~0ULL)
-				TH_LOG("%#x", registers[i].offset);
-			end(recording, true);
-			ete_offline();
-			*trcidr = before;
-		}
-}
-
 /* --- The buffer's registers, and what is made of them. --- */
 
 TEST_F(ete, a_buffer_has_the_window_and_the_mode_that_is_wanted)
@@ -290,6 +196,30 @@ TEST_F(ete, what_is_skipped_is_filled_where_bytes_came_after_it)
 		EXPECT_EQ(how == 1 ? 0x70 : 0x55, area[63]);
 		EXPECT_EQ(0x55, area[64]);
 	}
+}
+
+/* To the area's end and from its beginning on: 256 bytes at the base are the erratum's. */
+TEST_F(ete, what_is_skipped_may_go_round_the_end)
+{
+	struct flowtap_recording *recording = &self->recording;
+	const u64 end_of_area = PAGES * PAGE_SIZE;
+
+	host.capabilities = 1 << ARM64_WORKAROUND_TRBE_OVERWRITE_FILL_MODE;
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	self->aux.head = self->aux.tail = 3 * end_of_area - 512;
+	memset(area, 0x55, sizeof(area));
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_EQ((u64)area + 256, pe.pointer);
+	ete_resume(recording);
+	pe_runs(100);
+	EXPECT_EQ(512 + 256, end(recording, true).skipped);
+	EXPECT_EQ(0x55, area[end_of_area - 513]);
+	EXPECT_EQ(0x70, area[end_of_area - 512]);
+	EXPECT_EQ(0x70, area[end_of_area - 1]);
+	EXPECT_EQ(0x55, area[end_of_area]);
+	EXPECT_EQ(0x70, area[0]);
+	EXPECT_EQ(0x70, area[255]);
+	EXPECT_EQ(0x55, area[256]);
 }
 
 TEST_F(ete, how_a_buffer_ended_is_told)

@@ -126,6 +126,8 @@ TEST(any_sync_period)
 	EXPECT_EQ(-EINVAL, WITH(.sync_period = ~0U));
 	EXPECT_EQ(0, ete_config_complete(&all, &ete));
 	EXPECT_EQ(12, ete.sync_period);
+	/* Without cycle counts it stays as it is. */
+	EXPECT_EQ(0, ete.cycle_threshold);
 }
 
 /* TRCCCCTLR.THRESHOLD 11:0, TRCIDR3.CCITMIN 11:0. */

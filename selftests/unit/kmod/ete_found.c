@@ -32,6 +32,34 @@ TEST_F(ete, a_cpu_without_all_of_it_is_not_used)
 	EXPECT_STREQ("", pe.did);
 }
 
+TEST_F(ete, a_query_says_what_the_registers_do)
+{
+	struct flowtap_query query;
+	unsigned int i, el2;
+
+	for (i = 0; i < COUNT(pe.trcidr); i++)
+		pe.trcidr[i] ^= i << 8;
+	pe.authstatus = 0xcc;
+	for (el2 = 0; el2 < 2; el2++) {
+		pe.el2 = el2;
+		/* NUMACPAIRS: the ABI has four ranges. */
+		pe.trcidr[4] = (pe.trcidr[4] & ~15) | (el2 ? 8 : 3);
+		memset(&query, 0xff, sizeof(query));
+		memset(&etes.caps, 0xff, sizeof(etes.caps));
+		ASSERT_EQ(FLOWTAP_REASON_NONE, ete_online());
+		ete_query(0, &query);
+		EXPECT_EQ(0, memcmp(pe.trcidr, query.ete.trcidr, sizeof(pe.trcidr)));
+		EXPECT_EQ(0x47705a13, query.ete.trcdevarch);
+		EXPECT_EQ(0xcc, query.ete.trcauthstatus);
+		EXPECT_EQ(6, query.ete.trbidr);
+		EXPECT_EQ(62500000, query.ete.counter_frequency);
+		EXPECT_EQ(ete_config_settable(pe.trcidr), query.ete.settable);
+		EXPECT_EQ(el2 ? 4 : 3, query.ete.address_ranges);
+		EXPECT_EQ(el2 ? 2 : 1, query.ete.exception_level);
+		ete_offline();
+	}
+}
+
 TEST_F(ete, the_device_tree_says_whose_a_unit_is)
 {
 	unsigned int how;
@@ -137,9 +165,11 @@ TEST_F(ete, a_buffer_is_used_with_its_interrupt_only)
 TEST_F(ete, a_buffer_is_without_a_status_before_its_interrupt_is_enabled)
 {
 	pe.status = 1 << 22 | 1 << 17;
+	forget();
 	EXPECT_EQ(FLOWTAP_REASON_NONE, ete_online());
 	EXPECT_EQ(1, host.enabled);
 	EXPECT_EQ(0, pe.status);
+	EXPECT_STREQ(" status isb claim isb trfcr=20 isb", pe.did);
 	ete_offline();
 }
 

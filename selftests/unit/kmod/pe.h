@@ -18,7 +18,7 @@ static struct pe {
 	/* What it has. */
 	bool el2;			/* the kernel runs there */
 	u64 features;			/* ID_AA64DFR0_EL1 */
-	u32 trcidr[14], devarch;
+	u32 trcidr[14], devarch, authstatus;
 	u64 trbidr;
 	unsigned int slow;		/* reads of TRCSTATR in vain; PE_NEVER */
 	/* Its registers. */
@@ -114,7 +114,7 @@ static inline u64 pe_read_unit(u32 offset)
 	case 0xfa4:
 		return pe.claims;
 	case 0xfb8:
-		return 0;
+		return pe.authstatus;
 	case 0xfbc:
 		return pe.devarch;
 	}

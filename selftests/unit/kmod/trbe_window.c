@@ -47,6 +47,11 @@ static const char *judge(const struct trbe_area *area, const struct trbe_window 
 			       NULL : "not all of a flight recorder";
 	if (window->circular || window->limit - window->start < least)
 		return "too little";
+	/* A page before it may be the reader's. */
+	if (window->base != window->start - window->start % area->page)
+		return "the base is not that of the pointer's page";
+	if (window->overwrites != !!(area->errata & TRBE_OVERWRITES_BASE))
+		return "the erratum is not told";
 	if (!is_free(area, window->start, window->limit - window->start))
 		return "the reader's bytes";
 	if (!area->overwrite && window->pad > area->size - (area->head - area->tail))
@@ -296,6 +301,18 @@ TEST(the_end_of_the_area_is_left_for_its_beginning)
 	EXPECT_TRUE(trbe_window(&area, &window));
 	EXPECT_EQ(PAGE, window.limit);
 	EXPECT_EQ(0, window.trigger);
+	/* All of it is free. */
+	area.head = 4 * PAGE;
+	area.tail = area.head - 3 * PAGE;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(PAGE, window.limit);
+	EXPECT_EQ(PAGE / 2, window.trigger);
+	/* After the area's end nothing is the reader's, though his bytes begin there. */
+	area.errata = TRBE_PASSES_LIMIT;
+	area.head = 5 * PAGE;
+	area.tail = 4 * PAGE;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(4 * PAGE, window.limit);
 }
 
 #define S (1ULL << 17)
@@ -349,6 +366,8 @@ TEST(what_the_status_says)
 		/* A stop that was not asked for. */
 		{ &fill, IRQ | S, 2 * PAGE, TRBE_FAULT, PAGE - 64, false },
 		{ &fill, IRQ | S | 2, 2 * PAGE, TRBE_FAULT, PAGE - 64, false },
+		{ &fill, IRQ | S | 1, 2 * PAGE, TRBE_FAULT, PAGE - 64, false },
+		{ &fill, IRQ | S | WRAP, PAGE, TRBE_FAULT, 2 * PAGE - 64, false },
 		{ &circular, 0, 2 * PAGE, TRBE_GOING, PAGE, false },
 		{ &circular, WRAP, 0, TRBE_GOING, 3 * PAGE, true },
 		{ &circular, WRAP, PAGE, TRBE_GOING, 4 * PAGE, true },
