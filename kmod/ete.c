@@ -243,16 +243,14 @@ static bool enable_unit(struct ete *ete)
 }
 
 /* K10.5.7.1.2, from the TSB CSYNC on. */
-static bool disable_unit(struct ete *ete)
+static void disable_unit(struct ete *ete)
 {
 	if (!ete->unit)
-		return true;
+		return;
 	trc_write(TRCPRGCTLR, 0);
 	ete->unit = false;
-	if (wait_status(ete, STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
-		return true;
-	warning_unit_busy();
-	return false;
+	if (!wait_status(ete, STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
+		warning_unit_busy();
 }
 
 static int ete_open(struct flowtap_recording *recording, bool spare)

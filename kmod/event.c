@@ -2,10 +2,14 @@
 /*
  * Creates, enables and releases the perf events of tasks and CPUs; an overflow triggers a sample
  * on the CPU where it happens.
+ *
+ * The host's unit tests run this file with a perf of their own.
  */
+#ifdef __KERNEL__
 #include <linux/perf_event.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#endif
 
 #include "cursor.h"
 #include "gap.h"

@@ -68,7 +68,7 @@ TEST_F(ete, a_unit_stays_enabled_while_its_buffer_is_emptied)
 		EXPECT_EQ(1, pe.prgctlr);
 		/* The core's switch hook: it is neither its buffer nor anybody's trace. */
 		forget();
-		ete_pause(recording);
+		EXPECT_FALSE(ete_pause(recording));
 		ete_resume(recording);
 		EXPECT_STREQ("", pe.did);
 		ASSERT_EQ(0, ete_open(recording, false));
@@ -125,6 +125,13 @@ TEST_F(ete, a_unit_is_programmed_when_it_has_another_recording)
 	end(&other, true);
 	/* It was off meanwhile. */
 	ete_recover();
+	forget();
+	ASSERT_EQ(0, ete_open(&other, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(&other, true);
+	/* And so was the CPU. */
+	ete_offline();
+	ASSERT_EQ(FLOWTAP_REASON_NONE, ete_online());
 	forget();
 	ASSERT_EQ(0, ete_open(&other, false));
 	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
@@ -380,8 +387,7 @@ TEST_F(ete, a_buffer_that_another_has_taken_is_his)
 		EXPECT_EQ(0, host.told_kvm);
 		EXPECT_EQ(how == 0 ? limitr : 0, pe.limitr);
 		/* His pointer is where he has it. */
-		if (how == 0)
-			EXPECT_STREQ(PROHIBIT UNIT_OFF, pe.did);
+		EXPECT_STREQ(how == 0 ? PROHIBIT UNIT_OFF : PROHIBIT UNIT_OFF BUFFER_OFF, pe.did);
 		EXPECT_EQ(how == 0 ? -EBUSY : 0, ete_open(recording, false));
 		if (how != 0)
 			end(recording, true);

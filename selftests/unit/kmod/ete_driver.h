@@ -61,12 +61,14 @@ FIXTURE_SETUP(ete)
 	};
 	memset(&self->recording, 0, sizeof(self->recording));
 	ete_init();
+	EXPECT_EQ(1, host.warns);
 }
 
 FIXTURE_TEARDOWN(ete)
 {
 	ete_exit();
 	EXPECT_EQ(host.requested, host.freed);
+	EXPECT_EQ(0, host.warns | self->cpu.references);
 	EXPECT_EQ(0, pe.wrong | host.wrong) TH_LOG("%s", pe.did);
 }
 

@@ -36,6 +36,7 @@ struct device_node {
 	unsigned long cpus;		/* whose it is */
 	struct device_node *cpu;	/* of a unit, NULL: none */
 	int id;				/* of a CPU */
+	int references;
 };
 
 struct cpumask {
@@ -57,6 +58,7 @@ static struct host {
 	int told_kvm;			/* that the buffer is enabled, less that it is not */
 	unsigned int full;		/* source_full() */
 	unsigned int busy, stopped;	/* warnings */
+	int warns;			/* that warnings have begun, less that they have ended */
 	unsigned int wrong;		/* what must not be */
 } host;
 
@@ -69,12 +71,19 @@ static inline struct device_node *host_nodes(const char *compatible)
 	return !strcmp(compatible, "arm,trace-buffer-extension") ? host.buffers : NULL;
 }
 
+static inline struct device_node *of_take(struct device_node *node)
+{
+	if (node)
+		node->references++;
+	return node;
+}
+
 #define for_each_compatible_node(node, type, name) \
 	for ((node) = host_nodes(name); (node); (node) = (node)->next)
 #define of_device_is_available(node)		(!(node)->unavailable)
-#define of_parse_phandle(node, name, index)	((node)->cpu)
+#define of_parse_phandle(node, name, index)	of_take((node)->cpu)
 #define of_cpu_node_to_id(node)			((node)->id)
-#define of_node_put(node)			((void)(node))
+#define of_node_put(node)			((void)((node) && (node)->references--))
 #define irq_of_parse_and_map(node, index)	((node)->irq)
 
 /* --- ACPI. --- */
@@ -182,10 +191,12 @@ void source_full(void)
 
 void warning_init(void)
 {
+	host.warns++;
 }
 
 void warning_exit(void)
 {
+	host.warns--;
 }
 
 void warning_unit_busy(void)

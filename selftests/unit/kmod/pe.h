@@ -35,6 +35,7 @@ static struct pe {
 	bool prohibited;		/* TRFCR prohibits trace, an ISB came since */
 	bool flushed;			/* and a TSB CSYNC: nothing is in the unit */
 	bool limit_taken;		/* an ISB since TRBLIMITR_EL1 was written */
+	bool unlocked;			/* OSLAR was written so */
 	/* What came to pass. */
 	char did[512];			/* words, with a blank before each */
 	unsigned int polls;
@@ -238,8 +239,10 @@ static inline void pe_write(u64 value, u32 reg)
 		pe_write_buffer(&pe.trigger, "trigger", value);
 		return;
 	case PE_OSLAR:
+		/* Unlocked it is from the next CSE on. */
 		pe_did(" lock=%llu", value);
-		pe.locked = value & 1;
+		pe.unlocked = !(value & 1);
+		pe.locked |= value & 1;
 		return;
 	}
 	pe.wrong += reg >> 16 != (2 << 3 | 1);
@@ -251,6 +254,7 @@ static inline void pe_isb(void)
 	pe_did(" isb");
 	pe.prohibited = !(pe.trfcr & 3);
 	pe.limit_taken = true;
+	pe.locked &= !pe.unlocked;
 }
 
 static inline void pe_tsb(void)

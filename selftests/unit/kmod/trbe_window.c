@@ -313,6 +313,43 @@ TEST(the_end_of_the_area_is_left_for_its_beginning)
 	area.tail = 4 * PAGE;
 	EXPECT_TRUE(trbe_window(&area, &window));
 	EXPECT_EQ(4 * PAGE, window.limit);
+	/* The bytes past the limit are free, or one of them is not. */
+	area.tail = area.head - 2 * PAGE - (PAGE - TRBE_PAST);
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(2 * PAGE, window.limit);
+	area.tail--;
+	EXPECT_FALSE(trbe_window(&area, &window));
+	/* A quarter of the watermark, and at most a page, is little. */
+	area = (struct trbe_area){ .size = 16 * PAGE, .page = PAGE, .align = 64 };
+	for (unsigned int i = 0; i < 4; i++) {
+		const u64 little = i < 2 ? 1024 : PAGE;
+
+		area.watermark = i < 2 ? PAGE : 64 * PAGE;
+		area.head = area.tail = 16 * PAGE - (little - (i & 1 ? 64 : 0));
+		EXPECT_TRUE(trbe_window(&area, &window));
+		EXPECT_EQ(i & 1, !window.start);
+	}
+}
+
+TEST(the_watermark_is_the_trigger)
+{
+	struct trbe_area area = { .size = 16 * PAGE, .page = PAGE, .align = 64 };
+	struct trbe_window window;
+
+	area.watermark = 3 * PAGE;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(3 * PAGE, window.trigger);
+	/* No less than a page, no more than half of what there is, nor than the register holds. */
+	area.watermark = 64;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(PAGE, window.trigger);
+	area.watermark = 15 * PAGE;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(8 * PAGE, window.trigger);
+	area.size = area.watermark = 1ULL << 36;
+	area.align = 2048;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(0xfffff800, window.trigger);
 }
 
 #define S (1ULL << 17)
