@@ -153,6 +153,8 @@ void log_event(struct log *log, enum log_kind kind, unsigned int nfields, const 
 {
 	struct fake *fake = log->state->fake;
 
+	if (kind == LOG_REGISTER)
+		memcpy(fake->logged, fields, sizeof(fake->logged));
 	if (kind != LOG_LOST)
 		return;
 	catch_up(fake);

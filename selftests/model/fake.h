@@ -57,6 +57,7 @@ struct fake {
 	uint64_t wrong;			/* bytes LOG_STORED had wrongly */
 	uint64_t losses[8];		/* bytes by reason */
 	struct lost last;
+	uint64_t logged[2];		/* the last LOG_REGISTER: register, value */
 	struct log_set *log;
 };
 

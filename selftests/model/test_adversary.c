@@ -163,6 +163,54 @@ TEST(what_is_withheld_comes_to_memory_without_a_barrier)
 	}
 }
 
+/* Software may have cleared TRBSR before the interrupt comes: it does not come then. */
+TEST(no_interrupt_is_late_for_ever)
+{
+	unsigned int late = 0;
+
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct fake *fake = adversary(seed, ADVERSARY(LATE), 0);
+
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		feed(fake, SIZE);
+		late += !fake->level;
+		isb(fake);
+		msr(fake, SYSREG_TRBLIMITR_EL1, LIMIT);
+		isb(fake);
+		msr(fake, SYSREG_TRBSR_EL1, 0);
+		isb(fake);
+		for (unsigned int i = 0; i < 10; i++)
+			pe_tick(&fake->pe);
+		EXPECT_FALSE(fake->level);
+		fake_free(fake);
+	}
+	EXPECT_NE(late, 0);
+}
+
+/* A spurious level becomes a real one, and goes when its cause does. */
+TEST(an_interrupt_that_was_spurious_is_a_level)
+{
+	unsigned int both = 0;
+
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct fake *fake = adversary(seed, ADVERSARY(SPURIOUS), 0);
+
+		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+		for (unsigned int i = 0; i < 300 && !fake->level; i++)
+			pe_tick(&fake->pe);
+		both += fake->level;
+		feed(fake, SIZE);
+		EXPECT_TRUE(fake->level);
+		isb(fake);
+		/* Nothing has read TRBSR: that would end what is spurious. */
+		msr(fake, SYSREG_TRBSR_EL1, 0);
+		isb(fake);
+		EXPECT_FALSE(fake->level);
+		fake_free(fake);
+	}
+	EXPECT_NE(both, 0);
+}
+
 /* --- What each part of the adversary shows to software that leaves something out --- */
 
 static bool enabled_late(struct fake *fake, bool right)

@@ -373,6 +373,8 @@ TEST(registers_read_as_written)
 	for (unsigned int i = 0; i < 6; i++) {
 		msr(fake, registers[i].reg, i == 3 ? ~(uint64_t)SR_IRQ : i ? ~0ULL : ~1ULL);
 		EXPECT_EQ(mrs(fake, registers[i].reg), registers[i].bits);
+		EXPECT_EQ(fake->logged[0], registers[i].reg);
+		EXPECT_EQ(fake->logged[1], registers[i].bits);
 		msr(fake, registers[i].reg, 0);
 		EXPECT_EQ(mrs(fake, registers[i].reg), 0);
 	}

@@ -146,6 +146,43 @@ TEST_F_TIMEOUT(slow, errata_and_workarounds, 1500)
 	}
 }
 
+/* Whatever comes in between, the second one does not follow the first. */
+TEST(flush_fails_again_unless_it_follows_at_once)
+{
+	for (unsigned int what = 0; what < 5; what++) {
+		unsigned int failed = 0;
+
+		for (uint64_t seed = 1; seed <= 100; seed++) {
+			struct fake *fake = adversary(seed, 0, ERRATUM_TSB_FLUSH_FAILS);
+
+			buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+			unit_on(fake);
+			work(fake, 128);
+			prohibit(fake);
+			tsb(fake);
+			switch (what) {
+			case 1:
+				msr(fake, SYSREG_TRBMAR_EL1, 0);
+				break;
+			case 2:
+				mrs(fake, SYSREG_TRBPTR_EL1);
+				break;
+			case 3:
+				isb(fake);
+				break;
+			case 4:
+				dsb(fake);
+				break;
+			}
+			tsb(fake);
+			failed += fake->pe.buffer.stored != 128;
+			fake_free(fake);
+		}
+		/* Half of a half. */
+		EXPECT_TRUE(what ? failed >= 10 : !failed) TH_LOG("%u: %u", what, failed);
+	}
+}
+
 /* TSB CSYNC where trace is allowed flushes on those CPUs, too. */
 TEST(flush_fails_where_trace_is_prohibited)
 {

@@ -528,6 +528,27 @@ TEST(violations_are_found_and_nothing_else_is)
 	rig_free(&rig);
 }
 
+/* By number and value; CONTEXTIDR has lines of its own. */
+TEST(registers_are_logged)
+{
+	struct rig rig;
+	char line[64];
+
+	rig_init(&rig, NULL, false, 0, 1);
+	rig_program(&rig, 1);
+	rig_isb(&rig);
+	free(rig_log(&rig, "register"));
+	rig_write(&rig, 0x040, 5);
+	snprintf(line, sizeof(line), "register %x 5\n", SYSREG_TRACE(0x040));
+	EXPECT_TEXT(line, rig_log(&rig, "register"));
+	trace_unit_write(&rig.pe.unit, SYSREG_TRFCR_EL1, 3);
+	snprintf(line, sizeof(line), "register %x 3\n", SYSREG_TRFCR_EL1);
+	EXPECT_TEXT(line, rig_log(&rig, "register"));
+	trace_unit_context(&rig.pe.unit, 77, 0);
+	EXPECT_TEXT("", rig_log(&rig, "register"));
+	rig_free(&rig);
+}
+
 TEST(reserved_values_are_found_where_they_matter)
 {
 	/* A register, perhaps more that lead to it, and whether that is reserved. */
@@ -561,6 +582,11 @@ TEST(reserved_values_are_found_where_they_matter)
 		{ { { 0x020, 2 }, { 0x208, 0x60002 } }, true },
 		{ { { 0x020, 2 }, { 0x208, 0x80001 } }, true },
 		{ { { 0x208, 0x80001 } }, false },		/* nobody asks that selector */
+		/* Two ask it, and it is told once; either of a pair; one that leads to itself. */
+		{ { { 0x020, 0x202 }, { 0x208, 0x80001 } }, true },
+		{ { { 0x020, 0x81 }, { 0x208, 0x80001 } }, true },
+		{ { { 0x020, 0x81 }, { 0x20c, 0x80001 } }, true },
+		{ { { 0x020, 2 }, { 0x208, 0x20001 }, { 0x150, 2 } }, false },
 		{ { { 0x020, 0x81 }, { 0x208, 0x300000 } }, true },	/* (1, 1, 0): reserved */
 		{ { { 0x020, 0x81 }, { 0x20c, 0x100000 } }, true },	/* (0, 0, 1) */
 		{ { { 0x020, 0x81 }, { 0x208, 0x200000 } }, false },
