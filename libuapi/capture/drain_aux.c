@@ -57,6 +57,9 @@ int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_bu
 	size_t at = 0;
 
 	*named = (struct drain_named){ .begin = base, .end = base };
+	/* What was taken is not there any more: the count has gone back. */
+	if ((int64_t)(head - base) < 0)
+		return -EPROTO;
 	while (copy_out(part, at, &header, sizeof(header))) {
 		size_t left = part[0].size + part[1].size - at;
 		struct flowtap_record_aux record = { .header = header };

@@ -127,7 +127,7 @@ struct drain_named {
 
 /*
  * drain_aux.c: base: up to where the records before name bytes. 0; -EPROTO: it is no whole record,
- * or its bytes are not between that and head.
+ * or its bytes are not between that and head; head is before base.
  */
 int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_buffer part[2],
 		    uint64_t base, uint64_t head, struct drain_named *named);

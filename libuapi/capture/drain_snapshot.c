@@ -28,17 +28,17 @@ static int write_aux(struct flowtap_drain *drain, const struct drain_stream *str
 static int write_named(struct flowtap_drain *drain, struct drain_stream *stream,
 		       struct flowtap_buffer part[2], uint64_t *moved)
 {
-	uint64_t size = stream->reader->aux_size, there = stream->aux_head - size;
+	uint64_t size = stream->reader->aux_size, head = stream->aux_head;
 	struct drain_named named;
-	int err = drain_aux_named(stream->reader, part, stream->aux_sent, stream->aux_head, &named);
+	int err = drain_aux_named(stream->reader, part, stream->aux_sent, head, &named);
 
 	if (err)
 		return err;
 	drain_shorten(part, named.records);
 	stream->aux_sent = named.end;
-	/* There is nothing to give way in the area's first round. */
-	if (stream->aux_head > size && (int64_t)(there - named.begin) > 0)
-		named.begin = (int64_t)(there - named.end) < 0 ? there : named.end;
+	/* Whatever the counts say, no more is there than the area holds. */
+	if (head - named.begin > size)
+		named.begin = head - named.end < size ? head - size : named.end;
 	return write_aux(drain, stream, named.begin, named.end, moved);
 }
 
@@ -48,7 +48,7 @@ static int write_copy(struct flowtap_drain *drain, struct drain_stream *stream,
 	size_t done = 0;
 	int err = 0;
 
-	while (!err && done < records->size) {
+	while (done < records->size) {
 		struct flowtap_buffer part[2] = {
 			{ (const uint8_t *)records->bytes + done, records->size - done }, { NULL, 0 }
 		};
@@ -60,6 +60,8 @@ static int write_copy(struct flowtap_drain *drain, struct drain_stream *stream,
 			err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING,
 						    stream->cpu, clock_now(), part[0].bytes,
 						    part[0].size, NULL, 0);
+		if (err < 0)
+			break;
 		done += part[0].size;
 		*moved += part[0].size;
 	}

@@ -211,4 +211,39 @@ TEST_F(aux, a_flight_recorder_that_contradicts_itself_is_refused)
 	EXPECT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), -EPROTO);
 }
 
+/* A record, and no bytes. */
+static void say(struct made_aux *aux, uint64_t size)
+{
+	struct flowtap_record_aux record = {
+		.header = { FLOWTAP_RECORD_AUX, 0, sizeof(record) },
+		.offset = aux->made.ring->aux_head,
+		.size = size,
+	};
+
+	aux->made.ring->aux_head += size;
+	aux_put(aux, &record, sizeof(record));
+}
+
+/* A record may say that it has more bytes than there ever were. */
+TEST_F(aux, a_flight_recorder_never_gives_more_than_its_area_holds)
+{
+	static const uint64_t sizes[] = { 8192, 8193, 1ULL << 32, (1ULL << 63) - 1 };
+	struct flowtap_ring *ring;
+	uint64_t moved, dropped;
+
+	OPEN_METHOD(4096, 8192);
+	self->number[0] = remake(self->drain, &self->made[0], self->number[0]);
+	ring = self->made[0].made.ring;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		say(&self->made[0], sizes[i]);
+		ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
+		EXPECT_EQ(moved, 8192 + 80);
+	}
+	/* Nor what the head has gone behind. */
+	say(&self->made[0], 10);
+	ring->aux_head -= 11;
+	EXPECT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), -EPROTO);
+	EXPECT_EQ(moved, 0);
+}
+
 TEST_HARNESS_MAIN
