@@ -165,7 +165,9 @@ static void handle_record(struct copier *copier, const struct flowtap_stf_record
 		group->handler = record->field[0];
 		break;
 	default:
-		flowtap_stf_record_follow(&copier->sizes, record);
+		/* After the header it changes nothing, as for whoever reads the copy. */
+		if (!copier->body)
+			flowtap_stf_record_follow(&copier->sizes, record);
 	}
 }
 

@@ -85,7 +85,10 @@ int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_
 int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
 			     const struct flowtap_stf_sizes *sizes,
 			     struct flowtap_stf_record *record, size_t *size);
-/* To be called with each record of the header that was read or written: it may say of sizes. */
+/*
+ * To be called with each record up to END_HEADER that was read or written: it may say of sizes. After
+ * it the reader takes none of them, and neither does flowtap_stf_copy().
+ */
 void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 			       const struct flowtap_stf_record *record);
 /* "INST_PC_TARGET" ...; NULL: no such record. */

@@ -239,6 +239,13 @@ TEST(where_another_trace_begins_reading_ends_and_says_so)
 TEST(a_header_s_record_after_the_header_is_told_and_passed_over)
 {
 	static const uint8_t features[] = { 0x07, 0, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t event[] = {
+		0x64, 0, 0, 0, 0, 0, 0, 0, 0x40, 1, 0, 0, 0, 0, 0, 0, 0, 0,	/* mode change */
+		0xf0, 0x13, 0, 0, 0,						/* nop */
+	};
+	struct flowtap_stf_copy copy;
+	struct output copied;
+	int status;
 	struct output first = made_stf(7, false, 200, NULL), longer = output_new();
 	struct reading alone, both;
 
@@ -251,7 +258,22 @@ TEST(a_header_s_record_after_the_header_is_told_and_passed_over)
 	EXPECT_NE(NULL, strstr(both.reasons, "TRACE_INFO_FEATURE after the header is passed over"));
 	EXPECT_STREQ((const char *)alone.text.bytes, (const char *)both.text.bytes);
 	reading_free(&both);
+
+	/* An event of the size that the header says, and an instruction: nobody else takes them. */
+	ASSERT_EQ((ssize_t)sizeof(event), write(longer.fd, event, sizeof(event)));
+	read_file(&both, longer.fd, NULL);
+	EXPECT_EQ(1, both.read.problems);
+	EXPECT_EQ(alone.read.instructions + 1, both.read.instructions);
+	reading_free(&both);
+	copied = copy_of(longer.fd, 0, &copy, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_FALSE(copy.damaged);
+	EXPECT_EQ(alone.read.instructions + 1, copy.instructions);
+	read_file(&both, copied.fd, NULL);
+	EXPECT_EQ(copy.instructions, both.read.instructions);
+	reading_free(&both);
 	reading_free(&alone);
+	output_free(&copied);
 	output_free(&longer);
 	output_free(&first);
 }
