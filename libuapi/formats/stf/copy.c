@@ -145,6 +145,7 @@ static void handle_record(struct copier *copier, const struct flowtap_stf_record
 {
 	struct group *group = &copier->group;
 
+	flowtap_stf_record_follow(&copier->sizes, record);
 	group->any |= copier->body && needs_opcode(record->descriptor);
 	switch (record->descriptor) {
 	case STF_END_HEADER:
@@ -164,10 +165,6 @@ static void handle_record(struct copier *copier, const struct flowtap_stf_record
 		group->traps = true;
 		group->handler = record->field[0];
 		break;
-	default:
-		/* After the header it changes nothing, as for whoever reads the copy. */
-		if (!copier->body)
-			flowtap_stf_record_follow(&copier->sizes, record);
 	}
 }
 

@@ -183,6 +183,9 @@ int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
 void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 			       const struct flowtap_stf_record *record)
 {
+	if (sizes->body)
+		return;
+	sizes->body = record->descriptor == STF_END_HEADER;
 	if (record->descriptor == STF_TRACE_INFO_FEATURE)
 		sizes->event_id = record->field[0] & FEATURE_EVENT64 ? 8 : 4;
 	if (record->descriptor == STF_VLEN_CONFIG)

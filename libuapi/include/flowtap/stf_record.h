@@ -7,6 +7,7 @@
 #ifndef FLOWTAP_STF_RECORD_H
 #define FLOWTAP_STF_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,7 @@ struct flowtap_stf_sizes {
 	uint32_t event_id;	/* bytes of an EVENT's id: 8 if TRACE_INFO_FEATURE has bit 19, else 4 */
 	uint32_t vlen;		/* of VLEN_CONFIG; 0: there was none */
 	uint8_t protocol;	/* of PROTOCOL_ID; 0: there was none */
+	bool body;		/* END_HEADER has come: no record changes them any more */
 };
 
 /*
@@ -85,10 +87,7 @@ int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_
 int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
 			     const struct flowtap_stf_sizes *sizes,
 			     struct flowtap_stf_record *record, size_t *size);
-/*
- * To be called with each record up to END_HEADER that was read or written: it may say of sizes. After
- * it the reader takes none of them, and neither does flowtap_stf_copy().
- */
+/* To be called with each record that was read or written: up to END_HEADER it may say of sizes. */
 void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 			       const struct flowtap_stf_record *record);
 /* "INST_PC_TARGET" ...; NULL: no such record. */
