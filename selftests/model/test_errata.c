@@ -146,6 +146,17 @@ TEST_F_TIMEOUT(slow, errata_and_workarounds, 1500)
 	}
 }
 
+/* 128 bytes are in the unit. */
+static struct fake *with_trace(uint64_t seed)
+{
+	struct fake *fake = adversary(seed, 0, ERRATUM_TSB_FLUSH_FAILS);
+
+	buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
+	unit_on(fake);
+	work(fake, 128);
+	return fake;
+}
+
 /* Whatever comes in between, the second one does not follow the first. */
 TEST(flush_fails_again_unless_it_follows_at_once)
 {
@@ -153,11 +164,8 @@ TEST(flush_fails_again_unless_it_follows_at_once)
 		unsigned int failed = 0;
 
 		for (uint64_t seed = 1; seed <= 100; seed++) {
-			struct fake *fake = adversary(seed, 0, ERRATUM_TSB_FLUSH_FAILS);
+			struct fake *fake = with_trace(seed);
 
-			buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
-			unit_on(fake);
-			work(fake, 128);
 			prohibit(fake);
 			tsb(fake);
 			switch (what) {
@@ -187,11 +195,8 @@ TEST(flush_fails_again_unless_it_follows_at_once)
 TEST(flush_fails_where_trace_is_prohibited)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++) {
-		struct fake *fake = adversary(seed, 0, ERRATUM_TSB_FLUSH_FAILS);
+		struct fake *fake = with_trace(seed);
 
-		buffer_on(fake, FAKE_BUFFER, FAKE_BUFFER, LIMIT);
-		unit_on(fake);
-		work(fake, 128);
 		tsb(fake);
 		EXPECT_EQ(fake->pe.buffer.stored, 128);
 		EXPECT_EQ(fake->pe.buffer.errata_counts[2], 0);
