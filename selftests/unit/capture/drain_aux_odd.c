@@ -239,6 +239,11 @@ TEST_F(aux, a_flight_recorder_never_gives_more_than_its_area_holds)
 		ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
 		EXPECT_EQ(moved, 8192 + 80);
 	}
+	/* Of the first of many nothing is left. */
+	for (int i = 0; i < 20; i++)
+		say(&self->made[0], 1000);
+	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
+	EXPECT_EQ(moved, 8192 + 20 * 80);
 	/* Nor what the head has gone behind. */
 	say(&self->made[0], 10);
 	ring->aux_head -= 11;
