@@ -99,6 +99,13 @@ uint16_t flowtap_elf_machine(struct flowtap_elf *elf)
 	return gelf_getehdr(elf->elf, &header) ? header.e_machine : EM_NONE;
 }
 
+bool flowtap_elf_is_relocatable(struct flowtap_elf *elf)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf->elf, &header) && header.e_type == ET_REL;
+}
+
 static bool find_build_id(Elf_Data *data, struct flowtap_build_id *id)
 {
 	size_t offset = 0, name, description;

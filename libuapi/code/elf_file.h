@@ -33,6 +33,9 @@ struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf);
 /* The machine of its header: EM_. */
 uint16_t flowtap_elf_machine(struct flowtap_elf *elf);
 
+/* Whether it is yet to be linked (ET_REL: .o, .ko): its sections and symbols have no addresses. */
+bool flowtap_elf_is_relocatable(struct flowtap_elf *elf);
+
 /* What the file says where its bytes go: a PT_LOAD. */
 struct flowtap_segment {
 	uint64_t offset;

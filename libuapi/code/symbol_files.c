@@ -40,7 +40,8 @@ int flowtap_symbol_files_add(struct flowtap_symbol_files *files, int fd, uint64_
 	error = flowtap_elf_open(fd, &elf);
 	if (error)
 		return error;
-	error = flowtap_elf_symbols(elf, false, &file.symbols);
+	error = flowtap_elf_is_relocatable(elf) ? -EOPNOTSUPP :
+						  flowtap_elf_symbols(elf, false, &file.symbols);
 	if (error == -ENOENT)
 		error = flowtap_elf_symbols(elf, true, &file.symbols);
 	flowtap_elf_close(elf);

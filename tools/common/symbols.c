@@ -49,6 +49,8 @@ static int open_one(struct symbols *symbols, const char *command, const char *ar
 	if (error)
 		complain("--symbols '%s': %s", path ? path : argument,
 			 error == -ENOEXEC ? "is no ELF file" :
+			 error == -EOPNOTSUPP ?
+				"is yet to be linked (.o, .ko): its functions have no addresses" :
 			 error == -ENOENT && access(path, F_OK) == 0 ?
 				"has no symbols of functions: name the file with its debug information" :
 			 error == -E2BIG ? "is one file too many" : strerror(-error));

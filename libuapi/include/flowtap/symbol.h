@@ -24,6 +24,7 @@ void flowtap_symbol_files_free(struct flowtap_symbol_files *files);
 /*
  * The functions of .symtab, or else of .dynsym, each at its address plus `bias` (modulo 2^64). fd
  * is read, and not kept; tables of more than 512 MiB are not taken. 0; -ENOEXEC: no whole ELF file;
+ * -EOPNOTSUPP: one that is yet to be linked (ET_REL: .o, .ko), whose functions have no addresses;
  * -ENOENT: it has no functions; -E2BIG: more than FLOWTAP_SYMBOLS_FILES; -ENOMEM.
  */
 int flowtap_symbol_files_add(struct flowtap_symbol_files *files, int fd, uint64_t bias);

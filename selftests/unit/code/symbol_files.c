@@ -115,6 +115,17 @@ TEST_F(files, what_is_none_is_refused)
 	EXPECT_EQ(-ENOENT, add(self->files, self->elf, self->size, 0));
 }
 
+/* Of a .o and a .ko each section begins at 0: what is found there would be any function of them. */
+TEST_F(files, one_that_is_yet_to_be_linked_has_no_addresses)
+{
+	struct tiny *tiny = (struct tiny *)self->elf;
+
+	tiny->header.e_type = ET_REL;
+	EXPECT_EQ(-EOPNOTSUPP, add(self->files, self->elf, self->size, 0x10000));
+	tiny->header.e_type = ET_EXEC;
+	EXPECT_EQ(0, add(self->files, self->elf, self->size, 0x10000));
+}
+
 TEST_F(files, there_is_an_end_to_them)
 {
 	for (int i = 0; i < FLOWTAP_SYMBOLS_FILES; i++)
