@@ -211,7 +211,8 @@ static int write_flow(struct converting *converting)
 	if (error)
 		return error;
 	converting->in.part = converting->part;
-	converting->in.progress.doing = converting->quiet ? NULL : "converting";
+	converting->in.progress.doing = format_progress(converting->request.kind, converting->path,
+							converting->quiet, "converting");
 	error = tracefile_read(&converting->in, converting->format.sink);
 	return error ? error : format_finish(&converting->format);
 }

@@ -5,6 +5,7 @@
  */
 #include "common/format.h"
 
+#include "common/progress.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -326,18 +327,18 @@ static bool same_file(const struct stat *one, const char *path)
 	return !stat(path, &other) && one->st_dev == other.st_dev && one->st_ino == other.st_ino;
 }
 
-/* OUT, and OUT.part, which the writer empties. */
+/* OUT, and OUT.part, which the writer empties, of where a link leads. */
 static int check_input(const struct stat *input, const char *path)
 {
-	char part[PATH_MAX];
+	char part[PATH_MAX + sizeof(".part")], target[PATH_MAX];
 
 	if (same_file(input, path)) {
 		complain("'%s' is the input", path);
 		advise("choose another name for the output");
 		return -EINVAL;
 	}
-	if (snprintf(part, sizeof(part), "%s.part", path) < (int)sizeof(part) &&
-	    same_file(input, part)) {
+	if (snprintf(part, sizeof(part), "%s.part", realpath(path, target) ?: path) <
+	    (int)sizeof(part) && same_file(input, part)) {
 		complain("the input is '%s', under which name '%s' is written", part, path);
 		advise("choose another name for the output, or rename the input");
 		return -EINVAL;
@@ -370,6 +371,14 @@ int format_check_path(const struct format_kind *kind, const char *path, int inpu
 		return -EINVAL;
 	}
 	return 0;
+}
+
+const char *format_progress(const struct format_kind *kind, const char *path, bool quiet,
+			    const char *doing)
+{
+	bool text = !kind->binary && !strcmp(path, "-");
+
+	return quiet || (text && !progress_beside_text()) ? NULL : doing;
 }
 
 void format_complain_isa(const struct format_kind *kind, const char *input)

@@ -82,6 +82,12 @@ const char *format_names(char *buffer, size_t size, enum format_use use);
  */
 int format_check_path(const struct format_kind *kind, const char *path, int input,
 		      const char *input_path);
+/*
+ * `doing` for struct progress while the format is written to `path`; NULL: nothing is shown, since
+ * `quiet` is set or it would disturb text on standard output (progress_beside_text).
+ */
+const char *format_progress(const struct format_kind *kind, const char *path, bool quiet,
+			    const char *doing);
 
 /* Complains that the format cannot hold the code that is in `input`. */
 void format_complain_isa(const struct format_kind *kind, const char *input);

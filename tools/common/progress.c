@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DRAW_NS 200000000ULL
@@ -22,6 +23,16 @@ static void print(const struct progress *progress, uint64_t done, uint64_t size,
 		fprintf(stderr, "%s %3.0f%%", progress->doing, 100.0 * (double)done / (double)size);
 	else
 		fprintf(stderr, "%s, %s %s", progress->doing, number_group(done, number), unit);
+}
+
+bool progress_beside_text(void)
+{
+	struct stat output, errors;
+
+	if (fstat(STDOUT_FILENO, &output) || !S_ISREG(output.st_mode))
+		return false;
+	return fstat(STDERR_FILENO, &errors) || errors.st_dev != output.st_dev ||
+	       errors.st_ino != output.st_ino;
 }
 
 void progress_begin(struct progress *progress)

@@ -15,6 +15,13 @@ struct progress {
 	bool drawn;		/* it is on the terminal */
 };
 
+/*
+ * Whether it can be shown while text goes to standard output: into a regular file, and another one than
+ * standard error. A terminal shows the text itself; a pipe may be a pager's, on whose screen a line
+ * would be drawn.
+ */
+bool progress_beside_text(void);
+
 /* It begins now: what is shown comes a while after this, otherwise after the first progress_show. */
 void progress_begin(struct progress *progress);
 /* As often as one likes. size: of `done`, 0 where that is not known: then it is how many `unit`. */

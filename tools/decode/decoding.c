@@ -314,9 +314,11 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 
 int decoding_run(struct decoding *decoding, int input)
 {
+	const struct decode_options *options = decoding->options;
 	int error;
 
-	decoding->progress.doing = decoding->options->quiet ? NULL : "decoding";
+	decoding->progress.doing = format_progress(options->format.kind, options->output,
+						   options->quiet, "decoding");
 	progress_begin(&decoding->progress);
 	error = flowtap_recording_decode(&decoding->recording, input);
 	progress_end(&decoding->progress);

@@ -28,7 +28,8 @@ void trace_init(struct trace_decoding *decoding, const struct decode_options *op
 		.options = options,
 		.kind = kind,
 		.began = number_now(),
-		.progress.doing = options->quiet ? NULL : "decoding",
+		.progress.doing = format_progress(options->format.kind, options->output,
+						  options->quiet, "decoding"),
 		.ete.keep_failed_transactions = options->keep_failed,
 	};
 }

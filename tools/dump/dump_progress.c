@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows no progress unless standard output is a regular file, and another one than standard error. */
+/* Shows no progress where it would disturb the text. */
 #include "dump/dump_progress.h"
 
 #include <stddef.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 const char *dump_progress_doing(bool quiet)
 {
-	struct stat output, errors;
-
-	if (quiet || fstat(STDOUT_FILENO, &output) || !S_ISREG(output.st_mode))
-		return NULL;
-	if (!fstat(STDERR_FILENO, &errors) && errors.st_dev == output.st_dev &&
-	    errors.st_ino == output.st_ino)
-		return NULL;
-	return "printing";
+	return quiet || !progress_beside_text() ? NULL : "printing";
 }
 
 void dump_progress_begin(struct dump_progress *progress, int fd, bool quiet)

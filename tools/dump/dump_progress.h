@@ -18,9 +18,8 @@ struct dump_progress {
 };
 
 /*
- * What is said to be done, for struct progress; NULL: nothing is shown, since `quiet` is set or
- * standard output is no regular file. A terminal shows the text itself; a pipe may be a pager's, on
- * whose screen a line would be drawn.
+ * What is said to be done, for struct progress; NULL: nothing is shown, since `quiet` is set or it
+ * would disturb the text (progress_beside_text).
  */
 const char *dump_progress_doing(bool quiet);
 /* fd: the file that is printed, from now on. */
