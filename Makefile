@@ -164,6 +164,7 @@ $(B)/asan/unit/tools/progress: $(B)/asan/tools/common/progress.o
 $(B)/asan/unit/tools/number: $(B)/asan/tools/common/number.o $(B)/asan/tools/common/event.o
 $(B)/asan/unit/tools/grow: $(B)/asan/tools/common/grow.o
 $(B)/asan/unit/tools/input_file: $(patsubst %,$(B)/asan/tools/common/%.o,message number progress)
+$(B)/asan/unit/tools/output_file: $(patsubst %,$(B)/asan/tools/common/%.o,output_file message number)
 $(B)/asan/unit/tools/parse_options: $(patsubst %,$(B)/asan/tools/common/%.o,parse_options message number)
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))

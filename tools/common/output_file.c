@@ -19,23 +19,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For the signal handler: what to remove, and how many parts stay because they can be read. */
-static const char *volatile unfinished[OUTPUT_PARTS_MAX];
-static volatile sig_atomic_t kept;
+/* For the signal handler: what to remove, and what of it stays because it can be read. */
+static struct {
+	const char *volatile path;	/* NULL: a free slot */
+	volatile sig_atomic_t keeps;
+} unfinished[OUTPUT_PARTS_MAX];
+
+/* Whether it has more than the head that is written first; async-signal-safe. */
+static bool has_contents(const char *part)
+{
+	struct stat stat_of;
+
+	return !stat(part, &stat_of) && stat_of.st_size > FLOWTAP_ZSTF_HEAD;
+}
 
 static void remove_unfinished(int number)
 {
 	static const char kept_text[] =
 		"\nflowtap: interrupted: what was written so far stays under the name OUT.part\n";
+	ssize_t written = 0;
 
 	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
-		const char *path = unfinished[i];
+		const char *path = unfinished[i].path;
 
-		if (path)
+		if (!path)
+			continue;
+		if (!unfinished[i].keeps || !has_contents(path))
 			unlink(path);
+		else if (!written)
+			written = write(STDERR_FILENO, kept_text, sizeof(kept_text) - 1);
 	}
-	if (kept && write(STDERR_FILENO, kept_text, sizeof(kept_text) - 1) < 0)
-		kept = 0;
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -44,11 +57,21 @@ static void remove_unfinished(int number)
 static void report_unfinished(const char *before, const char *path)
 {
 	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
-		if (unfinished[i] != before)
+		if (unfinished[i].path != before)
 			continue;
-		unfinished[i] = path;
+		/* What is no longer reported was kept up to now. */
+		if (path)
+			unfinished[i].keeps = false;
+		unfinished[i].path = path;
 		return;
 	}
+}
+
+static void report_kept(const char *part)
+{
+	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++)
+		if (unfinished[i].path == part)
+			unfinished[i].keeps = true;
 }
 
 static int problem(const char *what, const char *path, int error)
@@ -104,6 +127,33 @@ static int not_made(const char *path, int error)
 	return error;
 }
 
+/* Whether the file is still what has this name: who wrote it may have given it another one. */
+static bool has_name(int fd, const char *path)
+{
+	struct stat open, named;
+
+	return !fstat(fd, &open) && !lstat(path, &named) && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
+/*
+ * Until fd is closed nobody else has this file. 0, or -EWOULDBLOCK: another process has it, or gave
+ * it another name meanwhile. A file system without locks has none.
+ */
+static int lock(int fd, const char *path)
+{
+	if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || !has_name(fd, path))
+		return -EWOULDBLOCK;
+	return 0;
+}
+
+static int busy(const char *path)
+{
+	complain("another flowtap writes '%s' at the moment", path);
+	advise("wait for it, or choose another name for this one");
+	return -EWOULDBLOCK;
+}
+
 static int use_stdout(struct output *output)
 {
 	if (isatty(STDOUT_FILENO)) {
@@ -135,7 +185,7 @@ static int follow(struct output *output)
 {
 	struct stat stat_of;
 
-	if (lstat(output->path, &stat_of) || !S_ISLNK(stat_of.st_mode))
+	if (output->target || lstat(output->path, &stat_of) || !S_ISLNK(stat_of.st_mode))
 		return 0;
 	output->target = realpath(output->path, NULL);
 	return output->target ? 0 : -errno;
@@ -154,8 +204,26 @@ static const char *file_of(const struct output *output)
 	return output->target ?: output->path;
 }
 
+/* Under a lock, so that what is moved is what nobody writes. */
+static int rename_old(const struct output *output)
+{
+	const char *path = file_of(output);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int error = fd < 0 ? 0 : lock(fd, path);
+
+	if (error)
+		busy(output->path);
+	else if (rename(path, output->old))
+		error = problem("rename", output->path, -errno);
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
 static int move_away(struct output *output, const struct stat *there, bool force)
 {
+	int error;
+
 	if (!force && !replaceable(output->path)) {
 		complain("'%s' exists and is no flowtap archive", output->path);
 		advise("choose another name with -o, or --force to replace it");
@@ -167,17 +235,15 @@ static int move_away(struct output *output, const struct stat *there, bool force
 		output->old = NULL;
 		return problem("rename", output->path, -ENOMEM);
 	}
-	if (rename(file_of(output), output->old)) {
-		int error = -errno;
-
+	error = rename_old(output);
+	if (error) {
 		free(output->old);
 		output->old = NULL;
-		return problem("rename", output->path, error);
 	}
-	return 0;
+	return error;
 }
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
 /* -errno where it cannot be opened. */
 static int open_archive(const char *path, bool pipe)
@@ -190,11 +256,24 @@ static int open_archive(const char *path, bool pipe)
 	for (size_t i = 0; pipe && i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaddset(&set, ends[i]);
 	sigprocmask(SIG_UNBLOCK, &set, &before);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fd = -errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return fd;
+}
+
+/* Of a regular file. What another process began to write meanwhile is left as it is. */
+static int use_archive(struct output *output)
+{
+	/* A link may have led to nothing before. */
+	int error = follow(output);
+
+	if (!error)
+		error = lock(output->fd, file_of(output));
+	if (!error && ftruncate(output->fd, 0))
+		error = -errno;
+	return error;
 }
 
 int output_open_archive(struct output *output, const char *path, bool force)
@@ -219,8 +298,12 @@ int output_open_archive(struct output *output, const char *path, bool force)
 		}
 	}
 	output->fd = open_archive(file_of(output), there && S_ISFIFO(stat_of.st_mode));
-	if (output->fd < 0) {
-		error = not_made(path, output->fd);
+	error = output->fd < 0 ? output->fd : regular ? use_archive(output) : 0;
+	if (error) {
+		if (error == -EWOULDBLOCK)
+			busy(path);
+		else
+			not_made(path, error);
 		output_discard(output, error);
 		return error;
 	}
@@ -238,15 +321,6 @@ static void watch_signals(const char *path)
 		if (signal(ends[i], remove_unfinished) == SIG_IGN)
 			signal(ends[i], SIG_IGN);
 	}
-}
-
-/* Whether the file is still what has this name: who wrote it may have given it the final one. */
-static bool has_name(int fd, const char *path)
-{
-	struct stat open, named;
-
-	return !fstat(fd, &open) && !lstat(path, &named) && open.st_dev == named.st_dev &&
-	       open.st_ino == named.st_ino;
 }
 
 /* Nobody else can read or change it, now or by another name. */
@@ -326,8 +400,7 @@ static void part_problem(const struct output *output, int error)
 {
 	switch (-error) {
 	case EWOULDBLOCK:
-		complain("another flowtap writes '%s' at the moment", output->path);
-		advise("wait for it, or choose another name for this one");
+		busy(output->path);
 		break;
 	case EEXIST:
 		complain("'%s' exists: an interrupted run left it, or it is somebody else's",
@@ -392,16 +465,13 @@ void output_keep(struct output *output)
 {
 	if (!output->part || output->keeps)
 		return;
-	report_unfinished(output->part, NULL);
+	report_kept(output->part);
 	output->keeps = true;
-	kept++;
 }
 
 static void clear_output(struct output *output)
 {
-	if (output->keeps)
-		kept--;
-	else if (output->part)
+	if (output->part)
 		report_unfinished(output->part, NULL);
 	output->keeps = false;
 	free_names(output);
@@ -416,15 +486,14 @@ static bool is_full(int error)
 
 static void keep_or_remove(struct output *output, int error)
 {
-	struct stat stat_of;
+	const char *path = output->part ?: file_of(output);
 
 	if (!output->created)
 		return;
-	if (output->keeps && is_full(error) && !stat(output->part, &stat_of) &&
-	    stat_of.st_size > FLOWTAP_ZSTF_HEAD)
-		advise("what was written until then stays as '%s'", output->part);
-	else
-		unlink(output->part ? output->part : file_of(output));
+	if (output->keeps && is_full(error) && has_contents(path))
+		advise("what was written until then stays as '%s'", path);
+	else if (has_name(output->fd, path))
+		unlink(path);
 }
 
 /* Where nothing was under the name nothing may have come there meanwhile. */
@@ -461,6 +530,9 @@ int output_commit(struct output *output)
 	/* The work of hours is not thrown away for a name that somebody took meanwhile. */
 	if (error == -EEXIST)
 		advise("what was written is '%s'", output->part);
+	/* An archive is good as far as it goes. */
+	else if (error && !output->part)
+		advise("what was written until then stays in '%s'", file_of(output));
 	else if (error)
 		keep_or_remove(output, error);
 	/* Its lock goes with it: the part must have got its name. */

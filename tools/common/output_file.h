@@ -30,12 +30,12 @@ int output_check_beside(const char *path);
  * Each returns 0 or -errno, after a complaint.
  *
  * Opens at the final name, for what is of use after a crash as well. An archive that is there
- * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to, a link
- * is written through.
+ * becomes PATH.old; anything else is refused unless `force`, and what another process writes always
+ * (-EWOULDBLOCK). Devices and pipes are written to, a link is written through.
  */
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
- * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time:
+ * Opens PATH.part; SIGINT, SIGTERM, SIGHUP and SIGPIPE remove it from now on. OUTPUT_PARTS_MAX at a time:
  * more would stay. -EWOULDBLOCK: another process writes it. What is at PATH is refused
  * (-EEXIST) unless it is empty, or `force`; what is at PATH.part likewise. Of a link it is the
  * file that it leads to. Like an archive the file is its owner's alone.
@@ -43,10 +43,10 @@ int output_open_archive(struct output *output, const char *path, bool force);
 int output_open_part(struct output *output, const char *path, bool force);
 /*
  * What there is of a part can be read, though it is not whole: from now on signals leave it under
- * its name, as does a full disk.
+ * its name, as does a full disk, unless it has a head only.
  */
 void output_keep(struct output *output);
-/* Closes, and gives a part its name. */
+/* Closes, and gives a part its name. 0 or -errno: then an archive stays, other files as below. */
 int output_commit(struct output *output);
 /*
  * Closes and removes what was made; what was there before comes back. error: why; if it is one of
