@@ -49,20 +49,11 @@ static bool read_online(char list[CPUS_TEXT])
 	return got;
 }
 
-static uint64_t offline_losses(const struct run *run)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < run->figures.n_cpus; i++)
-		sum += run->figures.cpus[i].losses[FLOWTAP_CAUSE_OFFLINE];
-	return sum;
-}
-
 void cpus_begin(struct run *run)
 {
 	if (!read_online(run->cpus.online))
 		run->cpus.online[0] = 0;
-	run->cpus.losses = offline_losses(run);
+	run->cpus.unopened = false;
 }
 
 /* It was not there when the streams were opened, or has gone since. */
@@ -77,12 +68,15 @@ static bool is_missing(const struct run *run, unsigned int cpu)
 }
 
 /* The module has seen it come, and with that perf has as well. */
-static bool is_ready(const struct run *run, unsigned int cpu)
+static bool is_ready(const struct flowtap_query *query)
 {
-	struct flowtap_query query;
+	return query->source || query->reason != FLOWTAP_REASON_OFFLINE;
+}
 
-	return !flowtap_session_query_cpu(&run->collect.streams.session, cpu, &query) &&
-	       (query.source || query.reason != FLOWTAP_REASON_OFFLINE);
+/* It went and came since the streams were opened: a low-power state is none of that. */
+static bool was_away(const struct run *run, const struct flowtap_query *query)
+{
+	return query->onlines != run->collect.streams.session.queries[query->cpu].onlines;
 }
 
 /* What is open is better than nothing. */
@@ -91,6 +85,7 @@ static void keep_open(struct run *run)
 	complain("a CPU came online, and the device cannot be opened again: what is mapped there is not known");
 	advise("let flowtapd's user open /dev/flowtap (udev: 60-flowtap.rules), and start flowtapd again");
 	cpus_begin(run);
+	run->cpus.unopened = true;
 }
 
 static void reopen(struct run *run, uint64_t now, const char *word, const char *why)
@@ -108,19 +103,26 @@ static void look_at_rings(struct run *run, uint64_t now)
 
 void cpus_look(struct run *run)
 {
-	const uint64_t losses = offline_losses(run), now = number_now();
-	/* One that went and came since the last time is seen by what it lost. */
-	bool came = losses != run->cpus.losses, went = false, waits = false;
+	const struct flowtap_session *session = &run->collect.streams.session;
+	bool came = false, went = false, waits = false;
+	const uint64_t now = number_now();
+	struct flowtap_query query;
 	char online[CPUS_TEXT];
 
 	if (!run->cpus.online[0] || !read_online(online))
 		return;
-	for (unsigned int cpu = 0; cpu < run->collect.streams.session.cpus; cpu++) {
+	for (unsigned int cpu = 0; cpu < session->cpus; cpu++) {
+		bool known = !flowtap_session_query_cpu(session, cpu, &query);
+
 		if (!cpus_has(online, cpu))
 			went |= cpus_has(run->cpus.online, cpu);
+		else if (run->cpus.unopened)
+			continue;
+		else if (known && was_away(run, &query))
+			came = true;
 		else if (!is_missing(run, cpu))
 			continue;
-		else if (is_ready(run, cpu))
+		else if (known && is_ready(&query))
 			came = true;
 		else
 			waits = true;
@@ -134,7 +136,7 @@ void cpus_look(struct run *run)
 		reopen(run, now, "cpus", "a CPU came online");
 	else if (came)
 		keep_open(run);
-	else if (went && !waits)
+	else if ((went || run->cpus.unopened) && !waits)
 		snprintf(run->cpus.online, sizeof(run->cpus.online), "%s", online);
 	if (!came && now >= run->cpus.again)
 		look_at_rings(run, now);

@@ -12,7 +12,7 @@ struct run;
 
 struct cpus {
 	char online[CPUS_TEXT];		/* as in sysfs: "0-3,5" */
-	uint64_t losses;		/* by CPUs that were offline, so far */
+	bool unopened;			/* one has come that cannot be opened: it was complained about */
 	uint64_t again;			/* before that nothing is opened again, CLOCK_MONOTONIC_RAW, ns */
 };
 

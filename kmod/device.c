@@ -48,6 +48,7 @@ static int query(struct file *file, void *argument)
 		.abi = FLOWTAP_ABI,
 		.cpus = nr_cpu_ids,
 		.sources = source_mask(cpu),
+		.onlines = holder_onlines(cpu),
 	};
 	source = source_find(want, cpu, &reason);
 	query->reason = reason;

@@ -52,6 +52,7 @@ static void on_cpu_online(u64 sources)
 
 	cpu->sources = sources;
 	cpu->asleep = false;
+	WRITE_ONCE(cpu->onlines, cpu->onlines + 1);
 	rcu_read_lock();
 	stream = holder_wide_of(cpu);
 	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran &&
@@ -129,6 +130,11 @@ void holder_query(u32 cpu, struct flowtap_query *query)
 			       sizeof(query->holder_comm));
 	}
 	rcu_read_unlock();
+}
+
+u64 holder_onlines(u32 cpu)
+{
+	return READ_ONCE(per_cpu(holder_cpus, cpu).onlines);
 }
 
 int holder_init(void)

@@ -57,4 +57,13 @@ void holder_detach(struct flowtap_stream *stream);
  */
 void holder_query(u32 cpu, struct flowtap_query *query);
 
+/**
+ * holder_onlines() - how often a CPU has come online
+ * @cpu: any that is possible.
+ *
+ * Context: any. Return: 0 where it has not since the module was loaded; low-power states do not
+ * count.
+ */
+u64 holder_onlines(u32 cpu);
+
 #endif /* FLOWTAP_KMOD_HOLDER_CPU_H */

@@ -20,6 +20,7 @@
  * @member: the current task's, in the holder's set.
  * @sources: bit FLOWTAP_SOURCE_x: usable; 0: offline.
  * @asleep: about to enter a state that may lose registers.
+ * @onlines: times that the CPU has come online, the first one included.
  * @scratch: FLOWTAP_DEPTH_MAX entries.
  */
 struct flowtap_cpu {
@@ -28,6 +29,7 @@ struct flowtap_cpu {
 	struct flowtap_member *member;
 	u64 sources;
 	bool asleep;
+	u64 onlines;
 	struct flowtap_entry *scratch;
 };
 

@@ -147,6 +147,7 @@ TEST_F(device, query_tells_what_a_cpu_has)
 	EXPECT_NE(0, query.triggers & FLOWTAP_TRIGGER_SNAPSHOT);
 	EXPECT_EQ(0x1f, query.ctr.depths);
 	EXPECT_EQ(256, query.ctr.depth_max);
+	EXPECT_LE(1, query.onlines);
 
 	query = (struct flowtap_query){ .want = ELSEWHERE };
 	ASSERT_EQ(0, command(self->fd, FLOWTAP_IOC_QUERY, &query));
@@ -161,7 +162,9 @@ TEST_F(device, query_tells_what_a_cpu_has)
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
 	query = (struct flowtap_query){ .ctr.depths = 1 };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
-	query = (struct flowtap_query){ .reserved[7] = 1 };
+	query = (struct flowtap_query){ .onlines = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
+	query = (struct flowtap_query){ .reserved[6] = 1 };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
 	query = (struct flowtap_query){ .want = 4 };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));

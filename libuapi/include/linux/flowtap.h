@@ -238,7 +238,8 @@ struct flowtap_query {
 	__u64 period_min;	/* least flowtap_configure.period */
 	struct flowtap_ctr_caps ctr;
 	struct flowtap_ete_caps ete;
-	__u64 reserved[8];
+	__u64 onlines;		/* times that the CPU has come online; low-power states do not count */
+	__u64 reserved[7];
 };
 
 struct flowtap_ctr_configure {
