@@ -8,6 +8,7 @@
 #include "../tools/common/parse_options.h"
 #include "../tools/common/tool.h"
 #include "child.h"
+#include "log.h"
 #include "run.h"
 
 #define CONF_PATH "/etc/flowtap/flowtapd.conf"
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
 		return status;
 	if (check)
 		return check_config(path);
+	log_open(STDERR_FILENO);
 	status = run_open(&run, path);
 	if (!status)
 		status = run_loop(&run);

@@ -41,6 +41,8 @@ static void count_segment(struct run *run, const struct store_facts *facts)
 	int error;
 
 	run->figures.segments++;
+	/* Of rings that overwrite there is no other. */
+	run->figures.snapshots += run->conf.overwrite;
 	event_ended(run, facts);
 	/* It may have become larger than it was to be. */
 	store_make_space(run->store, 0, &deleted);
