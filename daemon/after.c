@@ -271,7 +271,7 @@ static void handle_decoded(struct after *after, int status)
 	describe(why, status);
 	if (code == CHILD_NO_DECODER) {
 		no_decoder(after);
-	} else if (error || code == CHILD_FAILED) {
+	} else if (error || code == CHILD_FAILED || child_was_asked(status)) {
 		postpone(after, STORE_DECODING, after->segment, error ? strerror(-error) : why);
 	} else if (!code || code == STATUS_NOTHING) {
 		after->decoded++;

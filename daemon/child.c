@@ -200,6 +200,8 @@ static int run(const struct decoding *decoding, char text[32])
 		snprintf(text, 32, "%d", WEXITSTATUS(status));
 		return WEXITSTATUS(status);
 	}
+	if (child_was_asked(status))
+		return CHILD_FAILED;
 	snprintf(text, 32, "signal %d", WTERMSIG(status));
 	return CHILD_KILLED;
 }

@@ -22,11 +22,25 @@
 #ifndef FLOWTAP_DAEMON_CHILD_H
 #define FLOWTAP_DAEMON_CHILD_H
 
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+
 #define CHILD_OPTION "--child"
-#define CHILD_FAILED 125	/* exit statuses: it could not be done; standard error says why */
+#define CHILD_FAILED 125	/* exit statuses: it could not be done now; standard error says why */
 #define CHILD_NO_DECODER 127	/* flowtap was not found */
 #define CHILD_KILLED 126	/* flowtap decode ended by a signal */
 #define CHILD_EMPTY 124		/* mend: there is no whole block in it */
+
+/*
+ * Whether a process was asked to end, as all of a terminal or of a service are: what it did is worth
+ * another try. status: waitpid's.
+ */
+static inline bool child_was_asked(int status)
+{
+	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT ||
+				       WTERMSIG(status) == SIGHUP);
+}
 
 /*
  * argv from CHILD_OPTION on. The exit status: 0; CHILD_FAILED, or the above; of decode that of

@@ -311,7 +311,8 @@ static void turn(struct run *run)
 			cpus_look(run);
 		disk_begin(&run->disk);
 		run_rewrite_unfinished(run);
-		work_after(run, now);
+		if (!run->over)
+			work_after(run, now);
 		disk_end(&run->disk);
 	}
 	notify_manager(run, now);

@@ -511,6 +511,34 @@ TEST_F(after, a_child_that_cannot_be_waited_for_has_failed)
 	EXPECT_TRUE(exists(self, FIRST ".ftap"));
 }
 
+/* Ctrl-C, and a service manager, end all of a group. */
+TEST_F(after, decoding_whose_child_is_asked_to_end_is_put_off)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+	const uint64_t never = 0;
+
+	self->options.format = "stf";
+	make_decoder(self, "echo x >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		char wanted[160];
+
+		snprintf(wanted, sizeof(wanted), "%s/begun", self->directory);
+		ASSERT_EQ(i ? 0 : -1, unlink(wanted));
+		self->after.again = self->after.retry = 0;
+		store_postpone(self->store, FIRST ".ftap", 0);
+		ASSERT_TRUE(until_file(self, "begun", true));
+		kill(self->after.child, signals[i]);
+		ASSERT_FALSE(until(self, &never, 1));
+		EXPECT_EQ(0, self->after.failed);
+		EXPECT_FALSE(exists(self, "decoded/" FIRST "/result"));
+		snprintf(wanted, sizeof(wanted), "event=put-off work=decode name=" FIRST
+			 ".ftap why=\"ended by signal %d\"", signals[i]);
+		EXPECT_TRUE(strstr(logged_since(&self->logged), wanted));
+	}
+}
+
 TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)
 {
 	self->options.format = "stf";
