@@ -21,8 +21,11 @@
 #include <unistd.h>
 
 #include "../tools/common/grow.h"
+#include "../tools/common/tool.h"
 
 #define DIGITS 10
+/* btrfs commits each 30 s. */
+#define FREED_NS 60000000000ULL
 /* With those that are being written, or are not finished. */
 #define SEGMENTS_KEPT (STORE_SEGMENTS_MAX - 2 * STORE_UNFINISHED)
 
@@ -202,10 +205,39 @@ void store_limit(struct store *store, const struct store_limits *limits)
 
 /* --- Space. --- */
 
+uint64_t store_available(const struct store *store)
+{
+	struct statvfs disk;
+
+	return fstatvfs(store->directory, &disk) ? UINT64_MAX :
+						   (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+/* Of what was deleted, what the disk is still to give back. */
+static uint64_t still_due(const struct store *store, uint64_t available)
+{
+	const struct freed *freed = &store->freed;
+	const uint64_t rise = available > freed->available ? available - freed->available : 0;
+
+	return freed->bytes > rise && number_now() < freed->until ? freed->bytes - rise : 0;
+}
+
+void store_freed(struct store *store, uint64_t bytes, uint64_t available)
+{
+	const uint64_t now = store_available(store), before = still_due(store, available);
+	const uint64_t rise = now > available ? now - available : 0;
+
+	/* At once, but for what others took in this moment. */
+	if (rise >= bytes / 2)
+		bytes = 0;
+	store->freed = (struct freed){
+		.bytes = before + bytes, .available = now, .until = number_now() + FREED_NS,
+	};
+}
+
 bool store_fits(const struct store *store, uint64_t need)
 {
 	const struct store_limits *limits = &store->limits;
-	struct statvfs disk;
 	struct stat stat;
 	uint64_t writing = store->work_bytes + store->waiting_bytes, available;
 
@@ -216,9 +248,11 @@ bool store_fits(const struct store *store, uint64_t need)
 	if (limits->quota && (store->bytes + writing > limits->quota ||
 			      need > limits->quota - store->bytes - writing))
 		return false;
-	if (fstatvfs(store->directory, &disk))
+	available = store_available(store);
+	if (available == UINT64_MAX)
 		return true;
-	available = (uint64_t)disk.f_bavail * disk.f_frsize;
+	/* Else each segment would go for what the first one is about to free. */
+	available += still_due(store, available);
 	return available >= limits->free && need <= available - limits->free;
 }
 
@@ -261,6 +295,7 @@ static void keep_undeleted(struct store *store, struct store_segment *segment, i
 /* One that another has deleted is gone as well. */
 static bool delete(struct store *store, struct store_segment *segment)
 {
+	const uint64_t available = store_available(store);
 	int error = store_delete(store, segment);
 
 	if (error) {
@@ -269,6 +304,7 @@ static bool delete(struct store *store, struct store_segment *segment)
 	}
 	index_remove(&store->index, segment->name);
 	store->bytes -= segment->bytes;
+	store_freed(store, segment->bytes, available);
 	return true;
 }
 

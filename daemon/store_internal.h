@@ -37,6 +37,16 @@ struct left_part {
 	char name[STORE_NAME];		/* as it will be */
 };
 
+/*
+ * What was deleted and is not free yet: XFS frees in the background, btrfs with its next commit; what
+ * somebody has open, or has another name, stays.
+ */
+struct freed {
+	uint64_t bytes;
+	uint64_t available;		/* on the disk, when the last one was deleted */
+	uint64_t until;			/* then it is not waited for any longer; number_now */
+};
+
 struct store {
 	int directory;
 	struct store_limits limits;
@@ -44,6 +54,7 @@ struct store {
 	size_t n;
 	size_t most;			/* that are kept */
 	uint64_t bytes;
+	struct freed freed;
 	uint64_t next;			/* number */
 	struct index index;
 	struct syncer *syncer;		/* borrowed; NULL: what is finished is waited for */
@@ -80,6 +91,10 @@ void store_add_in_order(struct store *store, const struct store_segment *segment
 /* Both. 0; -ENOMEM. */
 int store_insert(struct store *store, const struct store_segment *segment);
 int store_sync(const struct store *store);
+/* Of the disk, as it says; UINT64_MAX: it says nothing. */
+uint64_t store_available(const struct store *store);
+/* So many bytes were deleted; available: before that. */
+void store_freed(struct store *store, uint64_t bytes, uint64_t available);
 /*
  * What the file takes on the disk, which may be more than its size by up to a block, or, with holes,
  * less. What a file system reserves beyond for one that grows (XFS: gigabytes) it gives back.

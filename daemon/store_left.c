@@ -232,12 +232,14 @@ static void forget_left(struct store *store, struct left_part *part)
 
 bool store_delete_left(struct store *store)
 {
+	const uint64_t available = store_available(store);
 	char path[STORE_NAME];
 
 	for (size_t i = 0; i < store->n_waiting; i++) {
 		store_with(path, store->waiting[i].name, STORE_PART);
 		if (unlinkat(store->directory, path, 0) && errno != ENOENT)
 			continue;
+		store_freed(store, store->waiting[i].bytes, available);
 		forget_left(store, &store->waiting[i]);
 		return true;
 	}
