@@ -18,6 +18,9 @@
 #include "machine.h"
 #include "stream.h"
 
+/* So many more than there were at the last look, and some have ended. */
+#define EVENTS_LOOK	64
+
 /* As in kernel/events/core.c: of a perf event that is stopped until the next tick. */
 #define MAX_INTERRUPTS	(~0ULL)
 
@@ -212,7 +215,7 @@ static void release(struct flowtap_group *group, struct list_head *going)
 	struct flowtap_event *event, *next;
 
 	if (list_empty(going))
-		return;
+		goto looked;
 	list_for_each_entry(event, going, link)
 		perf_event_release_kernel(event->perf);
 	/*
@@ -220,8 +223,12 @@ static void release(struct flowtap_group *group, struct list_head *going)
 	 * get none that is dead: no lock is needed, with which interrupts would be off for long.
 	 */
 	set_each(&group->set, drop_dead, NULL);
-	list_for_each_entry_safe(event, next, going, link)
+	list_for_each_entry_safe(event, next, going, link) {
+		group->n_events--;
 		kfree_rcu(event, rcu);
+	}
+looked:
+	group->look_at_events = 2 * group->n_events + EVENTS_LOOK;
 }
 
 /* perf lets go of an event when its task ends. What children inherited from it goes on. */
@@ -252,13 +259,36 @@ static bool turn(struct flowtap_event *event, bool on)
 	return !has_heirs(event);
 }
 
+/* Nobody has it who should. */
+static bool is_over(const struct flowtap_event *event)
+{
+	return event->left || (ended(event) && !has_heirs(event));
+}
+
 static bool as_it_should_be(struct flowtap_event *event, bool on)
 {
-	if (event->left || (ended(event) && !has_heirs(event)))
+	if (is_over(event))
 		return false;
 	if (READ_ONCE(event->on) == on && (on || event->armed == armed(event->group)))
 		return true;
 	return turn(event, on);
+}
+
+/*
+ * Nobody looks at them when a task has ended: a collector that adds tasks for days, or a caller who
+ * means harm, would keep an event, and with it the task, of each. The more there are the rarer.
+ */
+static void release_ended(struct flowtap_group *group)
+{
+	struct flowtap_event *event, *next;
+	LIST_HEAD(going);
+
+	if (group->n_events < group->look_at_events)
+		return;
+	list_for_each_entry_safe(event, next, &group->events, link)
+		if (is_over(event))
+			mark_dead(event, &going);
+	release(group, &going);
 }
 
 /* Its member has none. -errno of perf. */
@@ -288,6 +318,7 @@ static int make(struct flowtap_group *group, struct task_struct *task)
 		return error;
 	}
 	list_add(&event->link, &group->events);
+	group->n_events++;
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&group->set.lock, flags);
 	member = set_find(&group->set, task);
@@ -303,6 +334,7 @@ static int make(struct flowtap_group *group, struct task_struct *task)
 int event_add(struct flowtap_group *group, struct task_struct *task)
 {
 	lockdep_assert_held(&group->lock);
+	release_ended(group);
 	return make(group, task);
 }
 

@@ -33,8 +33,12 @@ struct flowtap_group {
 	struct flowtap_set set;
 	/** @events: struct flowtap_event, under @lock. */
 	struct list_head events;
+	/** @n_events: how many they are. */
+	u32 n_events;
+	/** @look_at_events: at so many it is looked at which have ended. */
+	u32 look_at_events;
 	/** @work: serves @requests; events are made and released. */
-	struct work_struct work;
+	struct delayed_work work;
 	/** @requests: under set.lock, see request.h. */
 	struct list_head requests;
 	/** @n_requests: how many they are. */

@@ -277,6 +277,48 @@ TEST_F(event, who_left_or_ended_has_none)
 	EXPECT_EQ(1, perf_host.alive);
 }
 
+/* Whoever adds tasks that end, and does nothing else, has no memory for each of them. */
+TEST_F(event, adding_releases_those_that_ended)
+{
+	struct flowtap_member *member = &self->group.set.members[0];
+	struct perf_event child = {};
+	unsigned int most = 0;
+
+	event_sync(&self->group);
+	/* Its children have one still. */
+	list_add_tail(&child.child_list, &perf_of(self, 0)->child_list);
+	for (unsigned int i = 0; i < 1000; i++) {
+		perf_of(self, 0)->state = PERF_EVENT_STATE_EXIT;
+		member->event = NULL;
+		ASSERT_EQ(0, event_add(&self->group, &self->tasks[0]));
+		most = perf_host.alive > most ? perf_host.alive : most;
+	}
+	EXPECT_EQ(1000 + TASKS - 1, perf_host.made);
+	EXPECT_GE(TASKS + 2 * EVENTS_LOOK, most);
+	/* That one, those of tasks that live, and what has ended since the last look. */
+	event_sync(&self->group);
+	EXPECT_EQ(TASKS, perf_host.alive);
+	list_del_rcu(&child.child_list);
+	event_sync(&self->group);
+	EXPECT_EQ(TASKS - 1, perf_host.alive);
+}
+
+/* A look costs what there are many: of those that live there is one each time their number has doubled. */
+TEST_F(event, adding_looks_seldom_where_none_has_ended)
+{
+	unsigned int looks = 0, last = 0;
+
+	event_sync(&self->group);
+	for (unsigned int i = 0; i < 3000; i++) {
+		self->group.set.members[0].event = NULL;
+		ASSERT_EQ(0, event_add(&self->group, &self->tasks[0]));
+		looks += self->group.look_at_events != last;
+		last = self->group.look_at_events;
+	}
+	EXPECT_GE(8, looks);
+	EXPECT_EQ(3000 + TASKS - 1, perf_host.alive);
+}
+
 TEST_F(event, a_task_without_one_is_told_once)
 {
 	self->group.enabled = true;

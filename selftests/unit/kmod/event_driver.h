@@ -188,6 +188,7 @@ struct flowtap_group {
 	int lock;
 	struct flowtap_set set;
 	struct list_head events;
+	u32 n_events, look_at_events;
 	struct flowtap_configure configure;
 	bool exec_pending;
 	bool open, enabled;
