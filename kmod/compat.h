@@ -80,7 +80,7 @@ static inline bool flowtap_dumpable(struct task_struct *task, struct user_namesp
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 	task_lock(task);
 	if (task->mm) {
-		dumpable = __get_dumpable(READ_ONCE(task->mm->flags)) == SUID_DUMP_USER;
+		dumpable = get_dumpable(task->mm) == SUID_DUMP_USER;
 		*namespace = get_user_ns(task->mm->user_ns);
 	}
 	task_unlock(task);
