@@ -28,7 +28,7 @@ static DEFINE_SPINLOCK(groups_lock);
 
 void group_work(struct flowtap_group *group)
 {
-	schedule_work(&group->work);
+	schedule_delayed_work(&group->work, 0);
 }
 
 struct flowtap_group *group_new(const struct flowtap_configure *configure, u32 depth,
@@ -48,7 +48,7 @@ struct flowtap_group *group_new(const struct flowtap_configure *configure, u32 d
 	INIT_LIST_HEAD(&group->streams);
 	INIT_LIST_HEAD(&group->events);
 	INIT_LIST_HEAD(&group->requests);
-	INIT_WORK(&group->work, work);
+	INIT_DELAYED_WORK(&group->work, work);
 	mutex_init(&group->lock);
 	group->configure = *configure;
 	group->privileged = capable(CAP_SYS_PTRACE);
@@ -101,7 +101,7 @@ bool group_put(struct flowtap_group *group)
 void group_free(struct flowtap_group *group)
 {
 	/* No hook can add a member any more, nor ask for events. */
-	cancel_work_sync(&group->work);
+	cancel_delayed_work_sync(&group->work);
 	request_drop(group);
 	mutex_lock(&group->lock);
 	event_release(group);

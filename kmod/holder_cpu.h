@@ -61,8 +61,8 @@ void holder_query(u32 cpu, struct flowtap_query *query);
  * holder_onlines() - how often a CPU has come online
  * @cpu: any that is possible.
  *
- * Context: any. Return: 0 where it has not since the module was loaded; low-power states do not
- * count.
+ * Context: any.
+ * Return: 0 where it has not since the module was loaded; low-power states do not count.
  */
 u64 holder_onlines(u32 cpu);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tasks that come into a set, or leave it, because somebody says so. */
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/pid.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 
 #include "charge.h"
 #include "cursor.h"
@@ -14,6 +17,9 @@
 #include "group.h"
 #include "request.h"
 #include "rights.h"
+
+/* Until a process has executed its program. */
+#define REQUESTS_AGAIN	msecs_to_jiffies(10)
 
 /* 1, 0 (there already, or has ended) or -errno. */
 static int add_one(struct flowtap_group *group, struct task_struct *task, const bool *asked)
@@ -94,29 +100,54 @@ static struct task_struct *find_task(u32 number, bool thread)
 	return task;
 }
 
-static int add_found(struct flowtap_group *group, struct task_struct *task, bool thread,
-		     const bool *asked)
+/* The process executes no set-uid program between the question and the member. */
+static int add_steady(struct flowtap_group *group, struct task_struct *task, bool thread,
+		      const bool *asked)
 {
 	int result, added = 0;
 
 	mutex_lock(&group->lock);
-	/* Keeps it from executing a set-uid program between the question and the member. */
-	result = down_read_killable(&task->signal->exec_update_lock);
-	if (result)
-		goto unlock;
 	if (task->flags & PF_KTHREAD)
 		result = -EINVAL;
 	else
 		result = thread ? add_one(group, task, asked) :
 			 add_process(group, task, asked, &added);
-	up_read(&task->signal->exec_update_lock);
 	if (!result && !is_there(group, task, thread))
 		result = -ESRCH;
 	/* Also those that came before an error: they are in the set. */
 	if (result > 0 || added)
 		group_reconsider(group, task, thread);
-unlock:
 	mutex_unlock(&group->lock);
+	return result;
+}
+
+/*
+ * An exec may wait for a file system of somebody's own to close a file: nobody else waits for that
+ * with a lock that others want.
+ */
+static int add_found(struct flowtap_group *group, struct task_struct *task, bool thread,
+		     const bool *asked)
+{
+	struct rw_semaphore *lock = &task->signal->exec_update_lock;
+	int result = down_read_killable(lock);
+
+	if (result)
+		return result;
+	result = add_steady(group, task, thread, asked);
+	up_read(lock);
+	return result;
+}
+
+/* -EAGAIN: it executes a program at the moment. */
+static int add_at_once(struct flowtap_group *group, struct task_struct *task, const bool *asked)
+{
+	struct rw_semaphore *lock = &task->signal->exec_update_lock;
+	int result;
+
+	if (!down_read_trylock(lock))
+		return -EAGAIN;
+	result = add_steady(group, task, false, asked);
+	up_read(lock);
 	return result;
 }
 
@@ -192,25 +223,29 @@ int group_remove(struct flowtap_group *group, u32 pid, bool thread)
  * nothing is done any more. Nobody waits for the answer: a GAP record names a task that cannot be
  * traced, or left out.
  */
-static void serve(struct flowtap_group *group, struct task_struct *task, bool add,
-		  const bool *asked)
+static bool serve(struct flowtap_group *group, struct task_struct *task, bool add,
+		  const bool *asked, bool last)
 {
-	int error = add ? add_found(group, task, false, asked) :
+	int error = add ? add_at_once(group, task, asked) :
 			  remove_found(group, task, false, asked);
 
+	if (error == -EAGAIN && !last)
+		return false;
 	/* It may have ended, not be asked for any more, or have been there already. */
 	if (!add || error >= 0 || error == -ESRCH || error == -ECANCELED)
-		return;
+		return true;
 	rcu_read_lock();
 	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	rcu_read_unlock();
+	return true;
 }
 
 void group_serve(struct work_struct *work)
 {
-	struct flowtap_group *group = container_of(work, struct flowtap_group, work);
+	struct flowtap_group *group = container_of(to_delayed_work(work), struct flowtap_group, work);
 
-	request_serve(group, serve);
+	if (request_serve(group, serve))
+		schedule_delayed_work(&group->work, REQUESTS_AGAIN);
 	mutex_lock(&group->lock);
 	event_sync(group);
 	mutex_unlock(&group->lock);

@@ -15,17 +15,26 @@ struct flowtap_request {
 	struct list_head link;		/* in group->requests, under its lock */
 	struct task_struct *task;	/* referenced */
 	bool add;
+	bool waits;			/* for the next round */
+	u32 tries;
 };
 
-void request_amend(struct flowtap_group *group, struct task_struct *task, bool add)
+/* Under the set's lock. */
+static void amend(struct flowtap_group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&group->set.lock, flags);
 	list_for_each_entry(request, &group->requests, link)
 		if (same_thread_group(request->task, task))
 			WRITE_ONCE(request->add, add);
+}
+
+void request_amend(struct flowtap_group *group, struct task_struct *task, bool add)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	amend(group, task, add);
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 }
 
@@ -40,6 +49,8 @@ int request_queue(struct flowtap_group *group, struct task_struct *task, bool ad
 	*request = (struct flowtap_request){ .task = task, .add = add };
 	raw_spin_lock_irqsave(&group->set.lock, flags);
 	if (group->n_requests < REQUESTS_MAX) {
+		/* One that is put off is served after this. */
+		amend(group, task, add);
 		get_task_struct(task);
 		list_add_tail(&request->link, &group->requests);
 		group->n_requests++;
@@ -52,17 +63,43 @@ int request_queue(struct flowtap_group *group, struct task_struct *task, bool ad
 	return error;
 }
 
+/* Those that are put off are at the end, but for those that have come since. */
 static struct flowtap_request *first(struct flowtap_group *group, bool *add)
+{
+	struct flowtap_request *request, *found = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	list_for_each_entry(request, &group->requests, link)
+		if (!request->waits) {
+			*add = request->add;
+			found = request;
+			break;
+		}
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	return found;
+}
+
+static void put_off(struct flowtap_group *group, struct flowtap_request *request)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	request->waits = true;
+	request->tries++;
+	list_move_tail(&request->link, &group->requests);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+}
+
+static void begin_round(struct flowtap_group *group)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&group->set.lock, flags);
-	request = list_first_entry_or_null(&group->requests, struct flowtap_request, link);
-	if (request)
-		*add = request->add;
+	list_for_each_entry(request, &group->requests, link)
+		request->waits = false;
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
-	return request;
 }
 
 /* False: it was amended in the meantime. */
@@ -85,17 +122,24 @@ static bool finish(struct flowtap_group *group, struct flowtap_request *request,
 	return true;
 }
 
-void request_serve(struct flowtap_group *group,
-		   void (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
-				 const bool *asked))
+bool request_serve(struct flowtap_group *group,
+		   bool (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
+				 const bool *asked, bool last))
 {
 	struct flowtap_request *request;
-	bool add;
+	bool add, some = false;
 
+	begin_round(group);
 	while ((request = first(group, &add))) {
-		serve(group, request->task, add, &request->add);
-		finish(group, request, add);
+		if (serve(group, request->task, add, &request->add,
+			  request->tries >= REQUEST_TRIES)) {
+			finish(group, request, add);
+		} else {
+			put_off(group, request);
+			some = true;
+		}
 	}
+	return some;
 }
 
 void request_drop(struct flowtap_group *group)

@@ -12,6 +12,7 @@ struct flowtap_group;
 struct task_struct;
 
 #define REQUESTS_MAX	4096		/* that wait, of a group */
+#define REQUEST_TRIES	100		/* after the first one */
 
 /**
  * request_queue() - queue a task that is to be added or removed
@@ -38,13 +39,16 @@ void request_amend(struct flowtap_group *group, struct task_struct *task, bool a
  * request_serve() - serve all that waits, the oldest first
  * @group: whose set.
  * @serve: called for each task, without a lock, and again where it is amended meanwhile. @asked is
- *	the answer of that moment, under group->set.lock: whether the task is to be there.
+ *	the answer of that moment, under group->set.lock: whether the task is to be there. False puts
+ *	the task off, after others, unless @last: what is asked for of the same process in the
+ *	meantime holds for it as well.
  *
  * Context: a worker of the group, only one at a time; may sleep.
+ * Return: some were put off, for the next call.
  */
-void request_serve(struct flowtap_group *group,
-		   void (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
-				 const bool *asked));
+bool request_serve(struct flowtap_group *group,
+		   bool (*serve)(struct flowtap_group *group, struct task_struct *task, bool add,
+				 const bool *asked, bool last));
 
 /**
  * request_drop() - drop what waits

@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 
 #include "capability.h"
+#include "other_driver.h"
 #include "traced.h"
 #include "selftests/kernel/choice.skel.h"
 
@@ -545,6 +546,77 @@ TEST_F(tasks, who_cannot_be_added_by_the_worker_is_told)
 	end(pid);
 	rmdir(CGROUPS "/in");
 	umount2(CGROUPS, MNT_DETACH);
+}
+
+/* Who executes a program comes when he has; where that takes long it is told, and nobody waits. */
+TEST_F(tasks, the_worker_does_not_wait_for_an_exec)
+{
+	struct choice *choice;
+	bool told = false;
+	int go[2], error;
+	char byte;
+	pid_t pid;
+
+	NEEDS_BTF();
+	error = other_driver_load();
+	if (error)
+		SKIP(return, "no other_driver.ko, or nothing here that it plays: %s", strerror(-error));
+	mkdir(CGROUPS, 0755);
+	ASSERT_EQ(0, mount("none", CGROUPS, "cgroup2", 0, NULL));
+	mkdir(CGROUPS "/in", 0755);
+	ASSERT_EQ(0, pipe(go));
+	pid = fork_pinned(0);
+	if (!pid) {
+		for (;;)
+			if (other_driver("program 1") || write(go[1], "", 1) != 1 ||
+			    kill(getpid(), SIGSTOP))
+				_exit(1);
+	}
+	ASSERT_EQ(1, read(go[0], &byte, 1));
+	self->configure.flags |= FLOWTAP_ENDLESS;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	choice = programs(&self->stream);
+	ASSERT_NE(NULL, choice);
+	choice->bss->attach_adds = true;
+	choice->bss->attached = pid;
+	ASSERT_EQ(0, enable(&self->stream));
+	ASSERT_EQ(0, move(pid, CGROUPS "/in/cgroup.procs"));
+	sleep_ms(100);
+	EXPECT_EQ(0, disable(&self->stream));
+	EXPECT_EQ(0, enable(&self->stream));
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	ASSERT_EQ(0, other_driver("program 0"));
+	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).tasks == 1));
+	EXPECT_FALSE(memory_gap(&self->stream, pid));
+	/* What is asked for last holds for what waits. */
+	choice->bss->attach_adds = false;
+	ASSERT_EQ(0, move(pid, CGROUPS "/cgroup.procs"));
+	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).tasks == 0));
+	kill(pid, SIGCONT);
+	ASSERT_EQ(1, read(go[0], &byte, 1));
+	for (int i = 0; i < 2; i++) {
+		choice->bss->attach_adds = !i;
+		ASSERT_EQ(0, move(pid, i ? CGROUPS "/cgroup.procs" : CGROUPS "/in/cgroup.procs"));
+		sleep_ms(50);
+	}
+	ASSERT_EQ(0, other_driver("program 0"));
+	sleep_ms(200);
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	/* Longer than that is waited for. */
+	kill(pid, SIGCONT);
+	ASSERT_EQ(1, read(go[0], &byte, 1));
+	choice->bss->attach_adds = true;
+	ASSERT_EQ(0, move(pid, CGROUPS "/in/cgroup.procs"));
+	EXPECT_TRUE(WAIT_FOR(told || (told = memory_gap(&self->stream, pid))));
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	EXPECT_EQ(0, other_driver("program 0"));
+	choice__destroy(choice);
+	end(pid);
+	close(go[0]);
+	close(go[1]);
+	rmdir(CGROUPS "/in");
+	umount2(CGROUPS, MNT_DETACH);
+	other_driver_unload();
 }
 
 TEST_F(tasks, a_program_does_nothing_with_a_key_that_is_none)

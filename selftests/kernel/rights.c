@@ -351,6 +351,42 @@ TEST_F(rights, rings_are_charged_while_somebody_keeps_the_mappings)
 	other_driver_unload();
 }
 
+/* A file system of his own may keep a process's exec for as long as it likes. */
+TEST_F(rights, nobody_else_waits_for_who_executes_a_program)
+{
+	pid_t pid, adder;
+	int error = other_driver_load(), status, go[2];
+	char byte;
+
+	if (error)
+		SKIP(return, "no other_driver.ko, or nothing here that it plays: %s", strerror(-error));
+	ASSERT_EQ(0, pipe(go));
+	pid = fork_pinned(0);
+	if (!pid) {
+		other_driver("program 1");
+		if (write(go[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ASSERT_EQ(1, read(go[0], &byte, 1));
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	adder = fork_pinned(-1);
+	if (!adder)
+		_exit(add_task(&self->stream, pid, 0) != 1);
+	sleep_ms(200);
+	EXPECT_EQ(0, waitpid(adder, &status, WNOHANG));
+	EXPECT_EQ(0, enable(&self->stream));
+	EXPECT_EQ(0, disable(&self->stream));
+	/* It has been kept until now. */
+	EXPECT_EQ(0, other_driver("program 0"));
+	EXPECT_EQ(adder, waitpid(adder, &status, 0));
+	EXPECT_EQ(0, status);
+	end(pid);
+	close(go[0]);
+	close(go[1]);
+	other_driver_unload();
+}
+
 TEST_F(rights, what_is_free_is_free_once_for_each_user)
 {
 	struct rlimit limit = { 0, 0 };

@@ -11,6 +11,8 @@
  *				interrupt controller forgets which interrupt is being served) in a task
  *	mappings 1|0		keeps the mmap_lock of the caller's process, and gives it back: ETIME where
  *				that was after 10 seconds, when it goes by itself
+ *	program 1|0		likewise the exec_update_lock of the caller's process, as if that executed
+ *				a program
  *	reboot			calls flowtap.ko's reboot notifier, as it is before kexec; ENOENT: it
  *				has none
  *	online 0|1		whether a CPU that comes online has lost its registers; for modules
@@ -159,21 +161,44 @@ static int online(const char *words, char *answer, size_t size)
 static struct task_struct *keeper;
 static DECLARE_COMPLETION(kept);
 
+/* What is kept, of a process. */
+static void wait_to_give_back(long *left)
+{
+	complete(&kept);
+	while (*left && !kthread_should_stop())
+		*left = schedule_timeout_interruptible(*left);
+}
+
 static int keep_mappings(void *argument)
 {
-	struct mm_struct *mm = argument;
+	struct task_struct *task = argument;
+	struct mm_struct *mm = get_task_mm(task);
 	long left = KEEP_SECONDS * HZ;
 
-	mmap_write_lock(mm);
-	complete(&kept);
-	while (left && !kthread_should_stop())
-		left = schedule_timeout_interruptible(left);
-	mmap_write_unlock(mm);
-	mmput(mm);
+	if (mm)
+		mmap_write_lock(mm);
+	wait_to_give_back(&left);
+	if (mm) {
+		mmap_write_unlock(mm);
+		mmput(mm);
+	}
+	put_task_struct(task);
 	return left ? 0 : -ETIME;
 }
 
-static int give_mappings_back(void)
+static int keep_program(void *argument)
+{
+	struct task_struct *task = argument;
+	long left = KEEP_SECONDS * HZ;
+
+	down_write(&task->signal->exec_update_lock);
+	wait_to_give_back(&left);
+	up_write(&task->signal->exec_update_lock);
+	put_task_struct(task);
+	return left ? 0 : -ETIME;
+}
+
+static int give_back(void)
 {
 	int error = keeper ? kthread_stop_put(keeper) : -EINVAL;
 
@@ -181,26 +206,35 @@ static int give_mappings_back(void)
 	return error;
 }
 
-static int mappings(const char *words, char *answer, size_t size)
+static int keep(const char *words, int (*function)(void *argument))
 {
 	struct task_struct *thread;
 	bool keep;
 	int error = kstrtobool(words, &keep);
 
 	if (error || !keep)
-		return error ?: give_mappings_back();
+		return error ?: give_back();
 	if (keeper)
 		return -EBUSY;
-	mmget(current->mm);
-	thread = kthread_create(keep_mappings, current->mm, "other_driver");
+	thread = kthread_create(function, get_task_struct(current), "other_driver");
 	if (IS_ERR(thread)) {
-		mmput(current->mm);
+		put_task_struct(current);
 		return PTR_ERR(thread);
 	}
 	keeper = get_task_struct(thread);
 	wake_up_process(thread);
 	wait_for_completion(&kept);
 	return 0;
+}
+
+static int mappings(const char *words, char *answer, size_t size)
+{
+	return keep(words, keep_mappings);
+}
+
+static int program(const char *words, char *answer, size_t size)
+{
+	return keep(words, keep_program);
 }
 
 static int ignore(struct notifier_block *block, unsigned long action, void *unused)
@@ -234,6 +268,7 @@ static const struct other_driver_command commands[] = {
 	{ "idle ", idle },
 	{ "mappings ", mappings },
 	{ "online ", online },
+	{ "program ", program },
 	{ "reboot", reboot },
 	{ NULL },
 };
@@ -320,7 +355,7 @@ static int __init other_driver_init(void)
 static void __exit other_driver_exit(void)
 {
 	misc_deregister(&device);
-	give_mappings_back();
+	give_back();
 	cpuhp_remove_state_nocalls(hotplug_state);
 }
 
