@@ -383,6 +383,14 @@ static bool wants_decoding(const struct after *after, const struct store_segment
 	return after->options.format && !after->no_decoder && !segment->decoded;
 }
 
+/* A wall clock may be set: by it only what ended before this flowtapd began. */
+static uint64_t age(const struct store_segment *segment, uint64_t now, uint64_t wall)
+{
+	if (segment->ended_at)
+		return now > segment->ended_at ? now - segment->ended_at : 0;
+	return wall > segment->ended ? (wall - segment->ended) * SECOND : 0;
+}
+
 static void count_waiting(struct after *after, uint64_t wall)
 {
 	const struct store_segment *segments, *oldest = NULL;
@@ -397,7 +405,7 @@ static void count_waiting(struct after *after, uint64_t wall)
 		if (!oldest)
 			oldest = &segments[i];
 	}
-	after->lag = oldest && wall > oldest->ended ? (wall - oldest->ended) * SECOND : 0;
+	after->lag = oldest ? age(oldest, after->now, wall) : 0;
 }
 
 /*

@@ -401,10 +401,8 @@ void choice_end(struct choice *choice)
 {
 	if (!choice || !choice->streams)
 		return;
-	if (choice->programs) {
-		programs_key(choice->programs, 0);
-		programs_serve(choice->programs);
-	}
+	if (choice->programs)
+		programs_end(choice->programs);
 	choice->streams = NULL;
 }
 

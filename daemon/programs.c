@@ -6,10 +6,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "daemon/choice_kernel.skel.h"
 #include "rules.h"
@@ -158,6 +162,17 @@ int programs_fd(const struct programs *programs)
 void programs_serve(struct programs *programs)
 {
 	ring_buffer__consume(programs->events);
+}
+
+void programs_end(struct programs *programs)
+{
+	const struct timespec grace = { .tv_nsec = 100000000 };
+
+	programs_key(programs, 0);
+	/* Who has read the key before is in an RCU section, which this waits for. */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		nanosleep(&grace, NULL);
+	programs_serve(programs);
 }
 
 uint64_t programs_missed(const struct programs *programs)

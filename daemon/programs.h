@@ -30,6 +30,8 @@ void programs_key(struct programs *programs, uint64_t key);
 int programs_fd(const struct programs *programs);
 /* Calls `event` for each that waits. */
 void programs_serve(struct programs *programs);
+/* There is no set, and whoever was asked about up to then has been served. */
+void programs_end(struct programs *programs);
 uint64_t programs_missed(const struct programs *programs);
 uint64_t programs_stops(const struct programs *programs);
 /* They go first, then `event` is called for what waits. */

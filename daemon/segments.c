@@ -84,6 +84,7 @@ static struct store_facts begin_facts(const struct run *run, const char *why)
 	return (struct store_facts){
 		.began = run->segment_began,
 		.ended = run_wall_seconds(),
+		.ended_at = number_now(),
 		.seconds = (number_now() - run->collect.began) / SECOND,
 		.why = why,
 	};

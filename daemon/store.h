@@ -41,6 +41,7 @@ struct store_segment {
 	uint64_t number;
 	uint64_t bytes;			/* on the disk, with what it was decoded to */
 	uint64_t ended;			/* s since 1970; as near as is known */
+	uint64_t ended_at;		/* CLOCK_MONOTONIC_RAW, ns; 0: before this flowtapd */
 	bool packed;			/* NAME.zst is there */
 	bool loose;			/* packing it gains nothing */
 	bool decoded;			/* its directory is there */
@@ -71,6 +72,7 @@ struct store_left {
 /* For the index. */
 struct store_facts {
 	uint64_t began, ended;		/* s since 1970 */
+	uint64_t ended_at;		/* CLOCK_MONOTONIC_RAW, ns */
 	uint64_t records;		/* of the rings */
 	uint64_t lost;			/* of them, marked as lost */
 	const char *why;		/* why it ended: a word, static */

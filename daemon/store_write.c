@@ -146,6 +146,7 @@ static int finish_part(struct store *store, int fd, struct unfinished *one)
 	syncer_begin(store->syncer, store->directory, &store->folder);
 	segment->bytes = store_disk_size(&stat);
 	segment->ended = facts->ended;
+	segment->ended_at = facts->ended_at;
 	store_with(store->finished, segment->name, "");
 	store_add_in_order(store, segment);
 	index_add(&store->index, segment->name, (uint64_t)stat.st_size, facts);

@@ -271,6 +271,29 @@ TEST_F(after, what_cannot_keep_up_leaves_out_the_oldest)
 	EXPECT_EQ(0, self->after.lag);
 }
 
+/* A board without a clock has a time of its own until it asks others. */
+TEST_F(after, a_clock_that_is_set_makes_no_lag)
+{
+	const struct store_facts facts = { .began = TIME, .ended = TIME + 60, .ended_at = number_now(),
+					   .why = "size" };
+	struct flowtap_archive_writer *writer;
+	int fd = store_begin(self->store, TIME);
+
+	self->options.format = "stf";
+	make_decoder(self, HOLD);
+	ASSERT_EQ(0, flowtap_archive_create(fd, &writer));
+	ASSERT_EQ(0, flowtap_archive_flush(writer));
+	flowtap_archive_writer_free(writer);
+	ASSERT_EQ(0, store_finish(self->store, &facts));
+	after_init(&self->after, self->store, &self->options);
+	after_step(&self->after, facts.ended_at + 5000000000, TIME + 1000000000ULL);
+	EXPECT_EQ(5000000000, self->after.lag);
+	after_step(&self->after, facts.ended_at + 6000000000, 0);
+	EXPECT_EQ(6000000000, self->after.lag);
+	let_go(self);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+}
+
 TEST_F(after, what_grows_too_large_is_ended)
 {
 	self->options.format = "stf";
