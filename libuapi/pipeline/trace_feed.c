@@ -42,6 +42,16 @@ static bool has_syncs(const uint8_t *bytes, size_t size)
 	return false;
 }
 
+/* Whether frames that lie end to end would have an ID that cannot be: ff at an even offset. */
+static bool has_bad_frame(const uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at + FLOWTAP_FRAME_SIZE <= size; at += FLOWTAP_FRAME_SIZE)
+		for (size_t i = 0; i < FLOWTAP_FRAME_SIZE - 1; i += 2)
+			if (bytes[at + i] == 0xff)
+				return true;
+	return false;
+}
+
 static int handle_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		       uint64_t offset)
 {
@@ -86,17 +96,39 @@ static int handle_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *
 {
 	if (feed->dstream)
 		size = drop_footers(piece, size);
-	if (!feed->framed)
-		return feed->bytes(feed, piece, size);
-	/* Syncs are in the first piece, or nowhere. */
-	if (!feed->read)
+	return feed->framed ? flowtap_frames_decode(frames, piece, size) :
+			      feed->bytes(feed, piece, size);
+}
+
+static size_t read_piece(const struct flowtap_trace_feed *feed, uint8_t *piece, uint64_t at,
+			 int *failed)
+{
+	size_t got = flowtap_read_at(feed->fd, piece, PIECE, at, failed);
+
+	return got && feed->dstream ? drop_footers(piece, got) : got;
+}
+
+/*
+ * Before anything is decoded: a trace port may send half syncs for long until its first full sync
+ * comes. What begins with frames that can be is taken as frames end to end. 0 or -errno.
+ */
+static int find_syncs(const struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
+		      uint8_t *piece)
+{
+	int failed = 0;
+	size_t size;
+
+	for (uint64_t at = 0; (size = read_piece(feed, piece, at, &failed)) && !failed; at += PIECE) {
 		frames->synced = has_syncs(piece, size);
-	return flowtap_frames_decode(frames, piece, size);
+		if (frames->synced || (!at && !has_bad_frame(piece, size)))
+			break;
+	}
+	return failed;
 }
 
 static int run(struct flowtap_trace_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
 {
-	int err = 0, failed = 0;
+	int err = feed->framed ? find_syncs(feed, frames, piece) : 0, failed = 0;
 	size_t got = 1;
 
 	while (!err && !failed && got) {

@@ -152,6 +152,31 @@ TEST_F(session, syncs_between_frames_are_seen)
 	EXPECT_EQ(0, self->session.damages);
 }
 
+/* What a port sends that has nothing to send: half syncs, and now and then a full one. */
+TEST_F(session, the_first_full_sync_may_come_late)
+{
+	static const uint8_t sync[] = { 0xff, 0xff, 0xff, 0x7f }, half[] = { 0xff, 0x7f };
+	struct stream one = rounds("EE"), other = rounds("E");
+	const size_t idle = 2 * PIECE + 6;
+	uint8_t *bytes = malloc(idle + sizeof(sync) + 16384);
+	size_t size = frame_both(bytes + idle + sizeof(sync), &one, 0x10, &other, 0x11);
+	char wanted[256];
+
+	for (size_t at = 0; at < idle; at += sizeof(half))
+		memcpy(bytes + at, half, sizeof(half));
+	memcpy(bytes + idle, sync, sizeof(sync));
+	self->session.framed = true;
+	EXPECT_EQ(0, run(self, bytes, idle + sizeof(sync) + size));
+	snprintf(wanted, sizeof(wanted), "session\ngap unsynced size=%zu detail=offset 0x0: bytes before a "
+		 "frame sync\ntrace_on\n" USER TWO TWO, idle);
+	EXPECT_STREQ(wanted, self->flow.lines);
+	EXPECT_EQ(0, self->session.damages);
+	/* None at all: frames lie end to end, and those are none. */
+	EXPECT_EQ(0, run(self, bytes, idle));
+	EXPECT_EQ(1, self->session.damages);
+	free(bytes);
+}
+
 TEST_F(session, a_damaged_frame_is_a_gap_and_counted)
 {
 	struct stream one = rounds("E"), other = rounds("E");
