@@ -46,6 +46,8 @@ static __attribute__((noinline)) int context(struct flowtap_ete *ete,
 	/* A packet without a payload repeats what was decoded last, be it cancelled or not. */
 	if (entry->repeated && ete->position.has_context && same(now, &ete->views.context))
 		return 0;
+	/* The blocks that were followed may have changed it since the last address. */
+	ete_sync_address(&ete->position);
 	now->isa = ete_isa_of(now->width, ete->position.sub_isa);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);

@@ -487,4 +487,18 @@ TEST_F(contradiction, an_address_of_a64_is_one_by_either_packet)
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n");
 }
 
+/* No address comes with it: direct branches have led from T32 to A32, on a way that is known. */
+TEST_F(contradiction, a_context_has_the_instruction_set_that_branches_led_to)
+{
+	BEGIN();
+	T32(0x1000, 0xf000, 0xe83e);			/* blx 0x1080 */
+	WORD(0x1080) = 0xea000000;			/* b 0x1088 */
+	WORD(0x1088) = 0xfaffffdc;			/* blx 0x1000 */
+	DECODE(START_T32(0x1000), E, E, E, E, 0x81, 0x21, E, E, 0x81, 0x20, E);
+	EXPECT_FLOW(LINES_T32 "range 1000 1004 1 T32 E\nrange 1080 1084 1 A32 E\nrange 1088 108c 1 A32 E\n"
+		    "range 1000 1004 1 T32 E\ncontext A32 EL1 nonsecure 32\n"
+		    "range 1080 1084 1 A32 E\nrange 1088 108c 1 A32 E\n"
+		    "context T32 EL0 nonsecure 32\nrange 1000 1004 1 T32 E\n");
+}
+
 TEST_HARNESS_MAIN
