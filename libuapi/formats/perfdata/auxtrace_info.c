@@ -219,7 +219,7 @@ flowtap_perfdata_by_trace_id(const struct flowtap_perfdata *perfdata, uint32_t c
 
 		if (unit->trace_id != trace_id)
 			continue;
-		if (unit->sink == sink)
+		if (sink && unit->sink == sink)
 			return unit;
 		if (sink && unit->sink)
 			continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that a perf.data file is read as perf writes it. */
+#include "formats/perfdata/internal.h"
 #include "unit/formats/perfdata/fixture.h"
 
 TEST(each_register_of_the_metadata_is_found)
@@ -117,6 +118,33 @@ TEST(without_hw_id_records_trace_ids_are_those_of_the_metadata)
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(units[i].traceidr, opened.info->cpus[i].trace_id);
 	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
+/* Before 6.3 it was made of the number of the CPU, of which there may be more than IDs. */
+TEST(a_trace_id_that_two_cpus_have_is_neithers_unless_the_sink_tells)
+{
+	struct perffile_unit two[3] = { units[0], units[1], units[2] };
+	struct perffile file;
+	struct opened opened;
+
+	two[1].traceidr = 0x10;
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 3, two);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	for (int i = 0; i < 3; i++) {
+		const uint32_t collector = two[i].cpu;
+
+		EXPECT_EQ(NULL, flowtap_perfdata_by_trace_id(opened.perfdata, collector, 0x10));
+		EXPECT_EQ(&opened.info->cpus[2],
+			  flowtap_perfdata_by_trace_id(opened.perfdata, collector, two[2].traceidr));
+	}
+	opened.perfdata->cpus.list[0].sink = 1;
+	opened.perfdata->cpus.list[1].sink = 2;
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(&opened.info->cpus[i],
+			  flowtap_perfdata_by_trace_id(opened.perfdata, two[i].cpu, 0x10));
 	done(&opened);
 }
 
