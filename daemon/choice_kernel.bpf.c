@@ -210,6 +210,12 @@ int BPF_PROG(on_attach, struct cgroup *cgroup, const char *path, struct task_str
 	return key ? choose(task, false) : 0;
 }
 
+/* Those of version 1 have paths and numbers of their own, which may be equal. */
+static bool is_version_2(struct cgroup *cgroup)
+{
+	return !BPF_CORE_READ(cgroup, root, hierarchy_id);
+}
+
 /* One of those that are configured comes, maybe again. */
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *cgroup, const char *path)
@@ -218,7 +224,7 @@ int BPF_PROG(on_mkdir, struct cgroup *cgroup, const char *path)
 	char name[CHOICE_PATH] = { 0 };
 	__u32 *flags;
 
-	if (bpf_probe_read_kernel_str(name, sizeof(name), path) < 0)
+	if (!is_version_2(cgroup) || bpf_probe_read_kernel_str(name, sizeof(name), path) < 0)
 		return 0;
 	flags = bpf_map_lookup_elem(&paths, name);
 	if (flags && bpf_map_update_elem(&cgroups, &id, flags, BPF_ANY))
@@ -231,7 +237,8 @@ int BPF_PROG(on_rmdir, struct cgroup *cgroup, const char *path)
 {
 	__u64 id = BPF_CORE_READ(cgroup, kn, id);
 
-	bpf_map_delete_elem(&cgroups, &id);
+	if (is_version_2(cgroup))
+		bpf_map_delete_elem(&cgroups, &id);
 	return 0;
 }
 
