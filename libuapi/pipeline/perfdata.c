@@ -254,7 +254,7 @@ static int report_unknown(struct flowtap_perfdata_decoder *decoder)
 
 	if (decoder->other)
 		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
-				 "trace IDs that belong to no CPU");
+				 "trace IDs that belong to no CPU, or to several");
 	if (!err && !decoder->known && decoder->gap.detail)
 		err = report_gap(decoder, decoder->gap.reason,
 				 decoder->lost ? decoder->lost : UINT64_MAX, decoder->gap.detail);

@@ -354,6 +354,7 @@ TEST_F(rights, rings_are_charged_while_somebody_keeps_the_mappings)
 /* A file system of his own may keep a process's exec for as long as it likes. */
 TEST_F(rights, nobody_else_waits_for_who_executes_a_program)
 {
+	struct stream stream;
 	pid_t pid, adder;
 	int error = other_driver_load(), status, go[2];
 	char byte;
@@ -369,18 +370,19 @@ TEST_F(rights, nobody_else_waits_for_who_executes_a_program)
 		_exit(1);
 	}
 	ASSERT_EQ(1, read(go[0], &byte, 1));
-	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(0, stream_open(&stream, &self->configure));
 	adder = fork_pinned(-1);
 	if (!adder)
-		_exit(add_task(&self->stream, pid, 0) != 1);
+		_exit(add_task(&stream, pid, 0) != 1);
 	sleep_ms(200);
 	EXPECT_EQ(0, waitpid(adder, &status, WNOHANG));
-	EXPECT_EQ(0, enable(&self->stream));
-	EXPECT_EQ(0, disable(&self->stream));
+	EXPECT_EQ(0, enable(&stream));
+	EXPECT_EQ(0, disable(&stream));
 	/* It has been kept until now. */
 	EXPECT_EQ(0, other_driver("program 0"));
 	EXPECT_EQ(adder, waitpid(adder, &status, 0));
 	EXPECT_EQ(0, status);
+	stream_close(&stream);
 	end(pid);
 	close(go[0]);
 	close(go[1]);
