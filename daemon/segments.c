@@ -96,7 +96,10 @@ static struct store_facts begin_facts(const struct run *run, const char *why)
  */
 static void make_space(struct run *run, int error)
 {
-	if ((error == -ENOSPC || error == -EDQUOT) && store_fits(run->store, 0))
+	if (error != -ENOSPC && error != -EDQUOT)
+		return;
+	store_refused(run->store);
+	if (store_fits(run->store, 0))
 		count_deleted(run, store_delete_oldest(run->store));
 }
 

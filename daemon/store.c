@@ -256,6 +256,11 @@ bool store_fits(const struct store *store, uint64_t need)
 	return available >= limits->free && need <= available - limits->free;
 }
 
+void store_refused(struct store *store)
+{
+	store->freed.bytes = 0;
+}
+
 int store_delete(struct store *store, const struct store_segment *segment)
 {
 	char packed[STORE_NAME], decoded[STORE_NAME];
@@ -292,10 +297,23 @@ static void keep_undeleted(struct store *store, struct store_segment *segment, i
 	}
 }
 
+/* What deleting it frees: nothing where another has deleted it, or it has another name. */
+static uint64_t frees(const struct store *store, const struct store_segment *segment)
+{
+	char packed[STORE_NAME];
+	struct stat stat;
+
+	store_with(packed, segment->name, STORE_PACKED);
+	if (fstatat(store->directory, segment->name, &stat, AT_SYMLINK_NOFOLLOW) &&
+	    fstatat(store->directory, packed, &stat, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return stat.st_nlink == 1 ? segment->bytes : 0;
+}
+
 /* One that another has deleted is gone as well. */
 static bool delete(struct store *store, struct store_segment *segment)
 {
-	const uint64_t available = store_available(store);
+	const uint64_t available = store_available(store), bytes = frees(store, segment);
 	int error = store_delete(store, segment);
 
 	if (error) {
@@ -304,7 +322,7 @@ static bool delete(struct store *store, struct store_segment *segment)
 	}
 	index_remove(&store->index, segment->name);
 	store->bytes -= segment->bytes;
-	store_freed(store, segment->bytes, available);
+	store_freed(store, bytes, available);
 	return true;
 }
 

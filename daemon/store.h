@@ -191,6 +191,8 @@ void store_resume(struct store *store);
 uint64_t store_work_look(struct store *store);
 /* Whether `need` more bytes keep within the limits as it is. */
 bool store_fits(const struct store *store, uint64_t need);
+/* The disk is full: what was deleted is not waited for any longer. */
+void store_refused(struct store *store);
 /* NULL: there is no finished segment of this name. Valid until the next call that changes them. */
 const struct store_segment *store_find(struct store *store, const char *name);
 /* The one that was finished last, also by store_retry; NULL: none, or it is no more. */

@@ -87,6 +87,23 @@ TEST_F(store, what_is_not_freed_in_a_minute_is_not_waited_for)
 	EXPECT_EQ(0, deleted_now(self));
 }
 
+TEST_F(store, what_frees_nothing_is_not_waited_for)
+{
+	char path[128], other[128];
+
+	begin(self, 0.5);
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap", self->directory);
+	ASSERT_EQ(0, unlink(path));
+	snprintf(path, sizeof(path), "%s/" SECOND ".ftap", self->directory);
+	snprintf(other, sizeof(other), "%s/kept", self->directory);
+	ASSERT_EQ(0, link(path, other));
+	/* One that is gone, one that somebody keeps, and one. */
+	EXPECT_EQ(3, deleted_now(self));
+	/* The disk says that it is full. */
+	store_refused(self->store);
+	EXPECT_FALSE(store_fits(self->store, 0));
+}
+
 TEST_F(store, of_what_is_freed_at_once_nothing_is_waited_for)
 {
 	const uint64_t size = begin(self, 1.5);
