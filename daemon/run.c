@@ -311,8 +311,7 @@ static void turn(struct run *run)
 			cpus_look(run);
 		disk_begin(&run->disk);
 		run_rewrite_unfinished(run);
-		if (!run->over)
-			work_after(run, now);
+		work_after(run, now);
 		disk_end(&run->disk);
 	}
 	notify_manager(run, now);

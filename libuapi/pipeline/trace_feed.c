@@ -42,13 +42,15 @@ static bool has_syncs(const uint8_t *bytes, size_t size)
 	return false;
 }
 
-/* Whether frames that lie end to end would have an ID that cannot be: ff at an even offset. */
-static bool has_bad_frame(const uint8_t *bytes, size_t size)
+/* Neither can a half sync be at an even offset, where an ID would be: ff is none. */
+static bool has_half_syncs(const uint8_t *bytes, size_t size)
 {
-	for (size_t at = 0; at + FLOWTAP_FRAME_SIZE <= size; at += FLOWTAP_FRAME_SIZE)
-		for (size_t i = 0; i < FLOWTAP_FRAME_SIZE - 1; i += 2)
-			if (bytes[at + i] == 0xff)
-				return true;
+	static const uint8_t full[] = { 0xff, 0xff, 0xff, 0x7f };
+
+	for (size_t at = 0; at + 1 < size; at += 2)
+		if (bytes[at] == 0xff && bytes[at + 1] == 0x7f &&
+		    (at < 2 || memcmp(bytes + at - 2, full, sizeof(full))))
+			return true;
 	return false;
 }
 
@@ -110,7 +112,7 @@ static size_t read_piece(const struct flowtap_trace_feed *feed, uint8_t *piece, 
 
 /*
  * Before anything is decoded: a trace port may send half syncs for long until its first full sync
- * comes. What begins with frames that can be is taken as frames end to end. 0 or -errno.
+ * comes. What begins without them is taken as frames end to end, damaged or not. 0 or -errno.
  */
 static int find_syncs(const struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
 		      uint8_t *piece)
@@ -120,7 +122,7 @@ static int find_syncs(const struct flowtap_trace_feed *feed, struct flowtap_fram
 
 	for (uint64_t at = 0; (size = read_piece(feed, piece, at, &failed)) && !failed; at += PIECE) {
 		frames->synced = has_syncs(piece, size);
-		if (frames->synced || (!at && !has_bad_frame(piece, size)))
+		if (frames->synced || (!at && !has_half_syncs(piece, size)))
 			break;
 	}
 	return failed;

@@ -560,6 +560,13 @@ TEST_F(after, decoding_whose_child_is_asked_to_end_is_put_off)
 			 ".ftap why=\"ended by signal %d\"", signals[i]);
 		EXPECT_TRUE(strstr(logged_since(&self->logged), wanted));
 	}
+	/* What decodes may be the first to end. */
+	make_decoder(self, "kill -TERM $$\n");
+	self->after.again = self->after.retry = 0;
+	store_postpone(self->store, FIRST ".ftap", 0);
+	EXPECT_FALSE(until(self, &never, 1));
+	EXPECT_EQ(0, self->after.failed);
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=put-off work=decode name=" FIRST ".ftap "));
 }
 
 TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)

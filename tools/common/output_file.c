@@ -496,16 +496,13 @@ static void keep_or_remove(struct output *output, int error)
 		unlink(path);
 }
 
-/* Where nothing was under the name nothing may have come there meanwhile. */
-static int give_name(const struct output *output)
+/* keep: what may have come there meanwhile stays. */
+static int rename_to(const char *from, const char *path, bool keep)
 {
-	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;
-	const char *path = file_of(output);
-
-	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, path, flags))
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, path, keep ? RENAME_NOREPLACE : 0))
 		return 0;
 	/* A file system, or a kernel, that does not know. */
-	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, path))
+	if ((errno == EINVAL || errno == ENOSYS) && !rename(from, path))
 		return 0;
 	return -errno;
 }
@@ -522,7 +519,7 @@ int output_commit(struct output *output)
 	if (!output->created && output->fd != STDOUT_FILENO && close(output->fd))
 		error = -errno;
 	if (!error && output->part)
-		error = give_name(output);
+		error = rename_to(output->part, file_of(output), output->fresh);
 	if (error) {
 		problem("write", output->path, error);
 		advise_write(error);
@@ -547,7 +544,8 @@ void output_discard(struct output *output, int error)
 	keep_or_remove(output, error);
 	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
 		close(output->fd);
-	if (output->old && rename(output->old, file_of(output)))
-		problem("rename", output->old, -errno);
+	error = output->old ? rename_to(output->old, file_of(output), true) : 0;
+	if (error)
+		problem("rename", output->old, error);
 	clear_output(output);
 }

@@ -316,6 +316,7 @@ TEST_F(event, adding_looks_seldom_where_none_has_ended)
 		last = self->group.look_at_events;
 	}
 	EXPECT_GE(8, looks);
+	EXPECT_LT(3000, self->group.look_at_events);
 	EXPECT_EQ(3000 + TASKS - 1, perf_host.alive);
 }
 

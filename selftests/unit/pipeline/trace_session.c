@@ -174,6 +174,13 @@ TEST_F(session, the_first_full_sync_may_come_late)
 	/* None at all: frames lie end to end, and those are none. */
 	EXPECT_EQ(0, run(self, bytes, idle));
 	EXPECT_EQ(1, self->session.damages);
+	/* A frame that is damaged is no half sync: what comes before the full one is not given up. */
+	memcpy(bytes, bytes + idle + sizeof(sync), size);
+	memset(bytes + size, 0xff, 16);
+	for (size_t at = size + 16; at + size <= 2 * PIECE; at += size)
+		memcpy(bytes + at, bytes, size);
+	EXPECT_EQ(0, run(self, bytes, idle + sizeof(sync) + size));
+	EXPECT_LE(4 * (PIECE / size), self->session.counts.instructions);
 	free(bytes);
 }
 

@@ -132,6 +132,14 @@ TEST_F(output, what_took_the_name_of_an_archive_meanwhile_is_not_removed)
 	output_discard(&self->output, 0);
 	EXPECT_EQ(7, size_of("a.ftap"));
 	EXPECT_EQ(0, size_of("b.ftap"));
+	/* Nor by what had it before. */
+	put("d.ftap", FLOWTAP_ARCHIVE_MAGIC);
+	ASSERT_EQ(0, output_open_archive(&self->output, "d.ftap", false));
+	ASSERT_EQ(0, unlink("d.ftap"));
+	put("d.ftap", "another");
+	output_discard(&self->output, 0);
+	EXPECT_EQ(7, size_of("d.ftap"));
+	EXPECT_EQ(8, size_of("d.ftap.old"));
 	ASSERT_EQ(0, output_open_archive(&self->output, "c.ftap", false));
 	output_discard(&self->output, 0);
 	EXPECT_EQ(-1, size_of("c.ftap"));
