@@ -83,7 +83,7 @@ int index_open(struct index *index, int directory)
 	char line[LINE], *tab, *end;
 	int error = 0;
 
-	*index = (struct index){ .directory = directory, .fd = -1 };
+	*index = (struct index){ .directory = directory };
 	if (!file && fd >= 0)
 		close(fd);
 	while (file && !error && index->n_read < STORE_SEGMENTS_MAX &&
@@ -124,33 +124,34 @@ static void date(char text[32], uint64_t time)
 
 /* --- The file. --- */
 
-static void close_file(struct index *index)
+static void forget_file(struct index *index)
 {
-	if (index->fd >= 0)
-		close(index->fd);
-	index->fd = -1;
+	index->there = false;
 	syncer_drop(&index->sync);
 }
 
-/* Whether the file is there as it was written last: people may have moved or changed it. */
-static bool is_ours(const struct index *index)
+/* Whether this is the file as it was written last: people may have moved or changed it. */
+static bool is_ours(const struct index *index, const struct stat *file)
 {
-	struct stat open, there;
-
-	return index->fd >= 0 && !fstat(index->fd, &open) &&
-	       !fstatat(index->directory, FILE_NAME, &there, AT_SYMLINK_NOFOLLOW) &&
-	       open.st_dev == there.st_dev && open.st_ino == there.st_ino &&
-	       (uint64_t)open.st_size == index->size;
+	return index->there && file->st_dev == index->device && file->st_ino == index->inode &&
+	       (uint64_t)file->st_size == index->size;
 }
 
-/* Where that fails the file is to be written anew. */
-static bool write_at(struct index *index, uint64_t at, const char *text, size_t n)
+/* For writing, or -1. Nothing keeps it open: else the folder could not be made read-only. */
+static int open_file(const struct index *index)
 {
-	if (lseek(index->fd, (off_t)at, SEEK_SET) == (off_t)at &&
-	    write(index->fd, text, n) == (ssize_t)n)
-		return true;
-	close_file(index);
-	return false;
+	int fd = openat(index->directory, FILE_NAME, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat file;
+
+	if (fd < 0 || (!fstat(fd, &file) && is_ours(index, &file)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool write_at(int fd, uint64_t at, const char *text, size_t n)
+{
+	return lseek(fd, (off_t)at, SEEK_SET) == (off_t)at && write(fd, text, n) == (ssize_t)n;
 }
 
 static size_t size_of(const struct index_line *line)
@@ -162,12 +163,12 @@ static size_t size_of(const struct index_line *line)
  * What was written comes to the disk, or is coming to it; what the one before that is not done with
  * comes with the next one. 0; -errno: of either.
  */
-static int sync_file(struct index *index)
+static int sync_file(struct index *index, int fd)
 {
 	int error = index->sync ? syncer_ask(&index->sync) : 0;
 
 	if (!error)
-		error = syncer_begin(index->syncer, index->fd, &index->sync);
+		error = syncer_begin(index->syncer, fd, &index->sync);
 	return error == -EINPROGRESS ? 0 : error;
 }
 
@@ -176,12 +177,16 @@ static bool append(struct index *index, struct index_line *line)
 {
 	char text[STORE_NAME + TEXT + 2];
 	const size_t n = size_of(line);
+	int fd = open_file(index);
+	bool done;
 
-	snprintf(text, sizeof(text), "%s\t%s\n", line->name, line->text);
-	if (!is_ours(index) || !write_at(index, index->size, text, n))
+	if (fd < 0)
 		return false;
-	if (sync_file(index)) {
-		close_file(index);
+	snprintf(text, sizeof(text), "%s\t%s\n", line->name, line->text);
+	done = write_at(fd, index->size, text, n) && !sync_file(index, fd);
+	close(fd);
+	if (!done) {
+		forget_file(index);
 		return false;
 	}
 	line->at = index->size;
@@ -193,16 +198,23 @@ static bool append(struct index *index, struct index_line *line)
 static void strike(struct index *index, uint64_t at, size_t n)
 {
 	char marks[STORE_NAME + TEXT + 2];
+	int fd = open_file(index);
 
 	memset(marks, '#', sizeof(marks));
 	index->dead++;
-	if (is_ours(index))
-		write_at(index, at, marks, n - 1);
+	if (fd < 0)
+		return;
+	if (!write_at(fd, at, marks, n - 1))
+		forget_file(index);
+	close(fd);
 }
 
 void index_settle(struct index *index)
 {
-	if (!is_ours(index) || index->dead > index->n - index->removed + DEAD)
+	struct stat file;
+
+	if (fstatat(index->directory, FILE_NAME, &file, AT_SYMLINK_NOFOLLOW) ||
+	    !is_ours(index, &file) || index->dead > index->n - index->removed + DEAD)
 		index_write(index);
 }
 
@@ -287,9 +299,11 @@ static void drop_removed(struct index *index)
 	index->gone = index->removed = 0;
 }
 
-/* And where they are in it. 0 or -errno. */
+/* And where they are in it, and which file it is. 0 or -errno. */
 static int write_lines(struct index *index, FILE *file)
 {
+	struct stat status;
+
 	index->size = sizeof(heading) - 1;
 	fputs(heading, file);
 	for (size_t i = 0; i < index->n; i++) {
@@ -299,7 +313,12 @@ static int write_lines(struct index *index, FILE *file)
 		index->size += size_of(line);
 		fprintf(file, "%s\t%s\n", line->name, line->text);
 	}
-	return fflush(file) ? -errno : 0;
+	if (fflush(file) || fstat(fileno(file), &status))
+		return -errno;
+	index->device = status.st_dev;
+	index->inode = status.st_ino;
+	index->there = true;
+	return 0;
 }
 
 void index_write(struct index *index)
@@ -312,7 +331,7 @@ void index_write(struct index *index)
 	if (!file)
 		index->error = -errno;
 	drop_removed(index);
-	close_file(index);
+	forget_file(index);
 	index->dead = 0;
 	if (!file) {
 		if (fd >= 0)
@@ -320,16 +339,15 @@ void index_write(struct index *index)
 		return;
 	}
 	error = write_lines(index, file);
-	index->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (!error)
-		error = index->fd < 0 ? -errno : sync_file(index);
+		error = sync_file(index, fileno(file));
 	if (fclose(file) && !error)
 		error = -errno;
 	if (!error && renameat(index->directory, NEW_NAME, index->directory, FILE_NAME))
 		error = -errno;
 	if (error) {
 		index->error = error;
-		close_file(index);
+		forget_file(index);
 		unlinkat(index->directory, NEW_NAME, 0);
 	}
 }
@@ -346,6 +364,6 @@ void index_close(struct index *index)
 {
 	free(index->lines);
 	free(index->read);
-	close_file(index);
-	*index = (struct index){ .directory = -1, .fd = -1 };
+	forget_file(index);
+	*index = (struct index){ .directory = -1 };
 }

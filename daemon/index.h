@@ -11,8 +11,10 @@
 #ifndef FLOWTAP_DAEMON_INDEX_H
 #define FLOWTAP_DAEMON_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "syncer.h"
 
@@ -21,7 +23,9 @@ struct index_line;
 
 struct index {
 	int directory;			/* borrowed */
-	int fd;				/* the file, for writing; -1: it is to be written as a whole */
+	bool there;			/* the file; else it is to be written as a whole */
+	dev_t device;			/* which one it is */
+	ino_t inode;
 	uint64_t size;			/* of it, bytes */
 	size_t dead;			/* lines in it that hold no more */
 	struct index_line *lines;	/* one without a name was removed */

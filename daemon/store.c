@@ -171,7 +171,6 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 	if (!store)
 		return -ENOMEM;
 	store->limits = *limits;
-	store->index.fd = -1;
 	store->next = 1;
 	store->most = SEGMENTS_KEPT;
 	store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -233,6 +233,20 @@ TEST_F(index, a_file_that_people_changed_or_moved_is_written_anew)
 	EXPECT_TRUE(has(self, 2, "-") && has(self, 3, "99"));
 }
 
+/* Else its folder could not be mounted read-only, which is refused while a file is open for writing. */
+TEST_F(index, nothing_keeps_the_file_open)
+{
+	const int next = dup(0);
+
+	close(next);
+	add(self, 1);
+	pack(self, 1);
+	take(self, 1);
+	add(self, 2);
+	EXPECT_EQ(next, dup(0));
+	close(next);
+}
+
 TEST_F(index, what_the_disk_did_not_take_is_told_and_comes_later)
 {
 	add(self, 1);

@@ -180,8 +180,14 @@ count_all() {
 	rm -f /tmp/metrics
 	flowtap ctl stop >/tmp/stdout && flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr || return
 	segment=$(sed -n 's/.*"segment": "\([^"]*\)".*/\1/p' /tmp/stdout)
-	[ -n "$segment" ] || return
-	flowtap ctl rotate >/tmp/stdout && logged 1 "event=segment-ended name=$segment " && ask_metrics
+	if [ -n "$segment" ]; then
+		flowtap ctl rotate >/tmp/stdout || return
+	else
+		# The last that the rings had has ended it.
+		has '"state": "stopped"' || return
+		segment=$(sed -n 's/.*event=segment-begun name=//p' /tmp/log | tail -n 1)
+	fi
+	logged 1 "event=segment-ended name=$segment " && ask_metrics
 }
 
 # The sum of a number of events: what a log says of all segments, also of those that are gone.
