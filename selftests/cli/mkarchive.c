@@ -20,6 +20,7 @@
  * left out the branches. -i: its INFO has all that there can be. -m: of the first four samples one is
  * by the event, one by time, one was asked for, and one by the event in a mode that is not recorded.
  * -k: with record --kernel: the program is the kernel's, its functions are made_work and made_leaf.
+ * -w: with record -a: instead of all that, samples of ROUNDS of PIDs 100, 200, 0 and 100, in this order.
  */
 #include <flowtap/riscv.h>
 #include <linux/flowtap.h>
@@ -46,6 +47,7 @@ static uint8_t program[TINY_ROOM];
 static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
 static bool at_switches;
 static bool mixed;
+static bool wide;
 static bool whole_info;
 static uint64_t base = BASE;			/* where the program runs */
 static uint64_t control;			/* what is set of sctrctl beyond U, STE and LCOFIFRZ */
@@ -98,7 +100,8 @@ static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t tim
 	struct flowtap_record_sample head = {
 		.header = {
 			.type = FLOWTAP_RECORD_SAMPLE,
-			.misc = kernel ? FLOWTAP_MISC_KERNEL : FLOWTAP_MISC_USER,
+			.misc = (kernel ? FLOWTAP_MISC_KERNEL : FLOWTAP_MISC_USER) |
+				(wide ? FLOWTAP_MISC_CPU_WIDE : 0),
 			.size = (uint16_t)(sizeof(head) + rounds * sizeof(round)),
 		},
 		.time = time,
@@ -177,6 +180,20 @@ static void put_ring(uint32_t rounds)
 	stats.lost_records = lost.records;
 	stats.lost_bytes = lost.bytes;
 	ring_block(ring, used, 7);
+}
+
+/* Of all that one CPU ran, of the idle task as well, whose tid is 0. */
+static void put_wide(uint32_t rounds)
+{
+	static const uint32_t tids[] = { 100, 200, 0, 100 };
+	static uint8_t ring[65536] __attribute__((aligned(8)));
+	const uint32_t n = sizeof(tids) / sizeof(tids[0]);
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		used += sample(ring + used, tids[i], i + 1, (i + 1) * SECOND, rounds,
+			       i ? 0 : 1U << FLOWTAP_CAUSE_START);
+	ring_block(ring, used, n);
 }
 
 static void put_more(uint32_t rounds, uint32_t more)
@@ -258,7 +275,7 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+Fsrfimk")) != -1) {
+	while ((option = getopt(argc, argv, "+Fsrfimkw")) != -1) {
 		if (option == 'F') {
 			trigger = configure->triggers = FLOWTAP_TRIGGER_TIMER;
 			configure->event_type = 0;
@@ -280,6 +297,8 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 		} else if (option == 'k') {
 			configure->modes = FLOWTAP_MODE_KERNEL;
 			base = KERNEL_BASE;
+		} else if (option == 'w') {
+			wide = true;
 		} else {
 			exit(2);
 		}
@@ -311,7 +330,7 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
-		fprintf(stderr, "usage: mkarchive [-Fsrfimk] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
+		fprintf(stderr, "usage: mkarchive [-Fsrfimkw] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
@@ -325,7 +344,10 @@ int main(int argc, char **argv)
 	put_mapping(200, BASE);
 	if (base == KERNEL_BASE)
 		put_kernel();
-	put_ring(rounds);
+	if (wide)
+		put_wide(rounds);
+	else
+		put_ring(rounds);
 	put_mapping(300, BASE);
 	put_more(rounds, argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
 	put_triggers(argc > 4 ? (uint32_t)atoi(argv[4]) : 0, cut);

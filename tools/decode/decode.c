@@ -129,7 +129,7 @@ static void explain_why(const struct decoding *decoding)
 	const uint64_t *gaps = decoding->profile.gaps;
 
 	if (decoding->recording.aux ? !flowtap_aux_counts(decoding->recording.aux)->records :
-	    !decoding->recording.ctr || !flowtap_ctr_counts(decoding->recording.ctr)->samples)
+	    !decoding->recording.ctr || !decoding_ctr_counts(decoding)->samples)
 		explain_empty(decoding);
 	else if (call_stacks)
 		advise("record --ras keeps call stacks, which --to flow shows: record without it");
@@ -203,7 +203,7 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.period = decoding->period,
 		.executed = decoding_executed(decoding),
 		.replay = &decoding->recording.replay.counts,
-		.ctr = decoding->recording.ctr ? flowtap_ctr_counts(decoding->recording.ctr) : NULL,
+		.ctr = decoding_ctr_counts(decoding),
 		.aux = decoding_aux_counts(decoding),
 		.pick = &decoding->pick,
 		.profile = &decoding->profile,

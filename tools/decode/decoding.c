@@ -59,7 +59,8 @@ static int begin(struct flowtap_recording *recording)
 	struct decoding *decoding = recording->argument;
 	int error = check_options(decoding);
 
-	recording->sink = recording->ete_trace ? &decoding->pick.sink : &decoding->profile.sink;
+	recording->sink = pick_some(&decoding->pick) ? &decoding->pick.sink :
+						       &decoding->profile.sink;
 	return error ? error : open_output(decoding);
 }
 
@@ -161,14 +162,19 @@ static void show_progress(struct decoding *decoding)
 		      decoding->expected >= records ? decoding->expected : 0, "records");
 }
 
-/* Whose a sample or gap is; 0 for other records. */
-static uint32_t tid_of(const struct flowtap_record *record, size_t size)
+/* Whether it is a sample or a gap, and whose: of a task that the recorder does not see tid is 0. */
+static bool is_of(const struct flowtap_record *record, size_t size, uint32_t *tid)
 {
-	if (record->type == FLOWTAP_RECORD_SAMPLE && size >= sizeof(struct flowtap_record_sample))
-		return ((const struct flowtap_record_sample *)record)->tid;
-	if (record->type == FLOWTAP_RECORD_GAP && size >= sizeof(struct flowtap_record_gap))
-		return ((const struct flowtap_record_gap *)record)->tid;
-	return 0;
+	const struct flowtap_record_sample *sample = (const void *)record;
+	const struct flowtap_record_gap *gap = (const void *)record;
+
+	if (record->type == FLOWTAP_RECORD_SAMPLE && size >= sizeof(*sample))
+		*tid = sample->tid;
+	else if (record->type == FLOWTAP_RECORD_GAP && size >= sizeof(*gap))
+		*tid = gap->tid;
+	else
+		return false;
+	return true;
 }
 
 /* What triggered the sample; whether that comes at equal distances of something. */
@@ -200,28 +206,46 @@ static int handle_hit(struct decoding *decoding, const struct flowtap_record *re
 	return flowtap_profile_add_hit(&decoding->profile, sample->pid, sample->time, sample->ip);
 }
 
+/* What was counted since `before`, of n 64-bit counters. */
+static void add_since(void *sum, const void *before, const void *now, size_t n)
+{
+	const uint64_t *from = before, *until = now;
+	uint64_t *to = sum;
+
+	for (size_t i = 0; i < n; i++)
+		to[i] += until[i] - from[i];
+}
+
+#define ADD_SINCE(sum, before, now) \
+	add_since(sum, before, now, sizeof(*(sum)) / sizeof(uint64_t))
+
+/*
+ * Whose samples the ring had no room for nobody knows: that is handed on. A CPU numbers the samples
+ * of all that it runs: the decoder gets also those that are not handed on, else it would take them
+ * for lost.
+ */
 static int decode_ctr(struct decoding *decoding, uint32_t cpu, const struct flowtap_record *record,
 		      size_t size)
 {
-	uint32_t tid = pick_some(&decoding->pick) ? tid_of(record, size) : 0;
+	struct flowtap_recording *recording = &decoding->recording;
+	struct flowtap_ctr_counts before;
+	bool picked = true;
+	uint32_t tid;
 	int error;
 
-	if (tid && !pick_meet(&decoding->pick, tid, cpu))
+	if (pick_some(&decoding->pick) && is_of(record, size, &tid))
+		picked = pick_meet(&decoding->pick, tid, cpu);
+	error = picked ? handle_hit(decoding, record, size) : 0;
+	if (error || !pick_some(&decoding->pick))
+		return error ? error : flowtap_recording_record(recording, cpu, record, size);
+	if (!picked && !(record->misc & FLOWTAP_MISC_CPU_WIDE))
 		return 0;
-	error = handle_hit(decoding, record, size);
-	return error ? error : flowtap_recording_record(&decoding->recording, cpu, record, size);
-}
-
-/* What was counted since `before`. */
-static void add_since(struct flowtap_aux_counts *sum, const struct flowtap_aux_counts *before,
-		      const struct flowtap_aux_counts *now)
-{
-	/* All of them are 64-bit counters. */
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)before, *until = (const uint64_t *)now;
-
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += until[i] - from[i];
+	pick_begin(&decoding->pick, picked);
+	before = *flowtap_ctr_counts(recording->ctr);
+	error = flowtap_recording_record(recording, cpu, record, size);
+	if (picked)
+		ADD_SINCE(&decoding->picked_ctr, &before, flowtap_ctr_counts(recording->ctr));
+	return error;
 }
 
 /* Each record's bytes are of one thread on one CPU. */
@@ -238,7 +262,7 @@ static int decode_aux(struct decoding *decoding, uint32_t cpu, const struct flow
 		return flowtap_recording_record(recording, cpu, record, size);
 	before = *flowtap_aux_counts(recording->aux);
 	error = flowtap_recording_record(recording, cpu, record, size);
-	add_since(&decoding->picked, &before, flowtap_aux_counts(recording->aux));
+	ADD_SINCE(&decoding->picked, &before, flowtap_aux_counts(recording->aux));
 	return error;
 }
 
@@ -337,6 +361,13 @@ const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding)
 	picked->ete.blocks = decoding->profile.blocks;
 	memcpy(picked->gaps, decoding->profile.gaps, sizeof(picked->gaps));
 	return picked;
+}
+
+const struct flowtap_ctr_counts *decoding_ctr_counts(const struct decoding *decoding)
+{
+	if (!decoding->recording.ctr || pick_some(&decoding->pick))
+		return decoding->recording.ctr ? &decoding->picked_ctr : NULL;
+	return flowtap_ctr_counts(decoding->recording.ctr);
 }
 
 uint64_t decoding_executed(const struct decoding *decoding)

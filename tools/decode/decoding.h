@@ -22,8 +22,9 @@ struct decoding {
 	struct flowtap_address_map *map;
 	struct flowtap_profile profile;
 	struct triggers triggers;
-	struct pick pick;		/* before the profile, of ETE's */
+	struct pick pick;		/* before the profile */
 	struct flowtap_aux_counts picked;	/* of what was, where not all is */
+	struct flowtap_ctr_counts picked_ctr;
 	struct flowtap_recording recording;
 	struct flowtap_ete_options ete;
 	struct format_request request;	/* of the options, with what the recording says */
@@ -47,6 +48,8 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 int decoding_run(struct decoding *decoding, int input);
 /* Counts of what was asked for; NULL: it is no trace of ETEs. */
 const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding);
+/* ... NULL: it is one. */
+const struct flowtap_ctr_counts *decoding_ctr_counts(const struct decoding *decoding);
 /*
  * About how many instructions were executed while it was recorded, by those of which samples were
  * taken: the period of the samples that an event of instructions triggered. 0: unknown.
