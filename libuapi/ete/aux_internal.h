@@ -128,7 +128,6 @@ int aux_unit_close(struct aux_unit *unit, bool quiet);
 struct flowtap_aux {
 	struct flowtap_aux_options options;
 	struct flowtap_ete_options ete;
-	struct ete_unit_blocks unit_blocks;
 	struct flowtap_aux_counts counts;
 	struct flowtap_context context;		/* the last that the sink got */
 	bool has_context;

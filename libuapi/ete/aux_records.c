@@ -417,8 +417,6 @@ int flowtap_aux_new(const struct flowtap_aux_options *options, struct flowtap_au
 	if (!*aux)
 		return -ENOMEM;
 	(*aux)->options = *options;
-	(*aux)->unit_blocks.blocks = options->blocks;
-	(*aux)->unit_blocks.wfx = options->wfx;
 	if (options->ete)
 		(*aux)->ete = *options->ete;
 	return 0;
@@ -430,7 +428,6 @@ void flowtap_aux_free(struct flowtap_aux *aux)
 		return;
 	for (uint32_t cpu = 0; cpu < FLOWTAP_AUX_CPUS; cpu++)
 		aux_unit_free(aux->units[cpu]);
-	flowtap_ete_unit_blocks_free(&aux->unit_blocks);
 	free(aux);
 }
 

@@ -174,7 +174,7 @@ int aux_unit_prepare(struct aux_unit *unit)
 		return 0;
 	if (!unit->has_query || !unit->has_configure)
 		return -EINVAL;
-	blocks = flowtap_ete_unit_blocks(&aux->unit_blocks, &unit->config);
+	blocks = flowtap_ete_unit_blocks(aux->options.blocks, &unit->config);
 	if (!blocks)
 		return -ENOMEM;
 	err = flowtap_ete_new(&unit->config, &aux->ete, &images, blocks, &unit->sink, &unit->ete);

@@ -9,18 +9,12 @@
 #include <flowtap/block.h>
 #include <flowtap/ete.h>
 
-struct ete_unit_blocks {
-	struct flowtap_blocks *blocks;	/* the caller's, which frees it */
-	bool wfx;			/* WFE and WFI end the blocks there */
-	struct flowtap_blocks *other;	/* of 64 MiB, made when a unit needs it; NULL: none does */
-};
-
 /* What cuts the code of a trace unit of this kind into blocks. */
 flowtap_block_decode flowtap_ete_block_decode(bool wfx);
-/* The cache for a trace unit, borrowed up to flowtap_ete_unit_blocks_free. NULL: no memory. */
-struct flowtap_blocks *flowtap_ete_unit_blocks(struct ete_unit_blocks *unit_blocks,
+/*
+ * The cache for a trace unit: `blocks`, or one that belongs to it, of 64 MiB. NULL: no memory.
+ */
+struct flowtap_blocks *flowtap_ete_unit_blocks(struct flowtap_blocks *blocks,
 					       const struct flowtap_ete_config *config);
-/* Frees what was made. */
-void flowtap_ete_unit_blocks_free(struct ete_unit_blocks *unit_blocks);
 
 #endif /* FLOWTAP_LIBUAPI_ETE_UNIT_BLOCKS_H */

@@ -57,6 +57,7 @@ struct flowtap_blocks {
 	size_t mask;		/* slots - 1 */
 	size_t n;
 	struct counts evicted;
+	struct flowtap_blocks *other;	/* of another decode; NULL: none was asked for */
 };
 
 static uint64_t mix(uint64_t value)
@@ -92,6 +93,19 @@ struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, size_t li
 	return blocks;
 }
 
+struct flowtap_blocks *flowtap_blocks_of(struct flowtap_blocks *blocks, flowtap_block_decode decode,
+					 size_t limit)
+{
+	while (blocks->decode != decode) {
+		if (!blocks->other)
+			blocks->other = flowtap_blocks_new(decode, limit);
+		if (!blocks->other)
+			return NULL;
+		blocks = blocks->other;
+	}
+	return blocks;
+}
+
 static void free_slabs(struct flowtap_blocks *blocks)
 {
 	struct slab *slab, *next;
@@ -115,6 +129,7 @@ void flowtap_blocks_free(struct flowtap_blocks *blocks)
 {
 	if (!blocks)
 		return;
+	flowtap_blocks_free(blocks->other);
 	free_slabs(blocks);
 	free(blocks->slots);
 	free(blocks->evicted.list);
@@ -418,11 +433,13 @@ void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 			  void (*visit)(const struct flowtap_block *block, void *argument),
 			  void *argument)
 {
-	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
-		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->entries[i].block.executed)
-				visit(&slab->entries[i].block, argument);
+	for (; blocks; blocks = blocks->other) {
+		for (struct slab *slab = blocks->first; slab; slab = slab->next) {
+			for (unsigned int i = 0; i < slab->used; i++) {
+				if (slab->entries[i].block.executed)
+					visit(&slab->entries[i].block, argument);
+			}
 		}
+		visit_evicted(&blocks->evicted, visit, argument);
 	}
-	visit_evicted(&blocks->evicted, visit, argument);
 }

@@ -153,7 +153,6 @@ static int decode_ranges(struct reading *reading, const struct flowtap_perfdata 
 		.map = map,
 		.sink = &reading->sink,
 		.blocks = flowtap_blocks_new(flowtap_ete_block_decode(wfx), input->block_memory),
-		.wfx = wfx,
 		.cpu = FLOWTAP_PERFDATA_NONE,
 		.ete = input->ete,
 	};

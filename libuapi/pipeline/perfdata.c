@@ -396,8 +396,6 @@ int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
 		return -ENOMEM;
 	decoder->perfdata = perfdata;
 	decoder->options = *options;
-	decoder->unit_blocks.blocks = options->blocks;
-	decoder->unit_blocks.wfx = options->wfx;
 	decoder->piece = malloc(PIECE);
 	decoder->frames = malloc(sizeof(*decoder->frames));
 	decoder->units = calloc(n + 1, sizeof(decoder->units[0]));
@@ -433,7 +431,6 @@ void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder)
 		flowtap_ete_free(decoder->units[i].ete);
 		free(decoder->units[i].ahead);
 	}
-	flowtap_ete_unit_blocks_free(&decoder->unit_blocks);
 	free(decoder->units);
 	free(decoder->counts);
 	free(decoder->piece);

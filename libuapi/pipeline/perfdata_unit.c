@@ -141,7 +141,7 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 
 	if (unit->ete)
 		return 0;
-	blocks = flowtap_ete_unit_blocks(&decoder->unit_blocks, &unit->cpu->config);
+	blocks = flowtap_ete_unit_blocks(decoder->options.blocks, &unit->cpu->config);
 	if (!unit->ahead)
 		unit->ahead = malloc(sizeof(*unit->ahead));
 	if (!blocks || !unit->ahead)

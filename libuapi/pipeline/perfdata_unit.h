@@ -30,7 +30,6 @@ struct flowtap_perfdata_decoder {
 	struct perfdata_unit *units;
 	struct flowtap_perfdata_counts *counts;
 	size_t n;
-	struct ete_unit_blocks unit_blocks;
 	uint8_t *piece;
 	/* What a pass over the frames of one range is for. */
 	struct flowtap_frames *frames;

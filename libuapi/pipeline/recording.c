@@ -158,7 +158,6 @@ static int open_aux(struct flowtap_recording *recording)
 	const struct flowtap_aux_options options = {
 		.map = recording->map,
 		.blocks = recording->blocks,
-		.wfx = wfx_of(recording),
 		.sink = recording->sink,
 		.ete = recording->ete,
 		.read = read_aux,

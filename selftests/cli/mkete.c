@@ -12,10 +12,13 @@
  * instructions). CPU 1's ring was too small for 3 records at the end. MORE further records of 300
  * follow each other on CPU 1.
  *
- * usage: mkete DIR [MORE [mixed]]	mixed: a CPU was recorded by CTR as well
+ * usage: mkete DIR [MORE [mixed | wfx]]
+ *	mixed	a CPU was recorded by CTR as well
+ *	wfx	on CPU 1 WFE and WFI are P0 instructions, on CPU 0 they are not
  */
 #include <linux/flowtap.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "support/crafted.h"
 #include "support/made_archive.h"
@@ -40,7 +43,7 @@ static void make_program(const char *dir)
 	save_program(dir, bytes, n);
 }
 
-static void put_cpu(uint32_t cpu, uint32_t source)
+static void put_cpu(uint32_t cpu, uint32_t source, bool wfx)
 {
 	struct flowtap_query query = {
 		.cpu = cpu,
@@ -49,7 +52,7 @@ static void put_cpu(uint32_t cpu, uint32_t source)
 		.source = source,
 		.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,
 		.ete = {
-			.trcidr = { 0x28000ea1, 0x4100fff3, 0x10001088, 0x0f7b0004 },
+			.trcidr = { 0x28000ea1, 0x4100fff3, 0x10001088 | (uint32_t)wfx << 31, 0x0f7b0004 },
 			.trcdevarch = 0x47735a13,
 			.trbidr = 0x26,
 			.counter_frequency = SECOND,
@@ -196,19 +199,20 @@ int main(int argc, char **argv)
 	static const char info[] =
 		"flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=aarch64\ncommand=made twice\n";
 	struct stream whole = run();
+	const char *kind = argc > 3 ? argv[3] : "";
 	int fd;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: mkete DIR [MORE [mixed]]\n");
+		fprintf(stderr, "usage: mkete DIR [MORE [mixed | wfx]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
 	fd = open_archive(argv[1], "ete.ftap");
 	block(FLOWTAP_ARCHIVE_INFO, 0, info, sizeof(info) - 1);
-	put_cpu(0, FLOWTAP_SOURCE_ETE);
-	put_cpu(1, FLOWTAP_SOURCE_ETE);
-	if (argc > 3)
-		put_cpu(2, FLOWTAP_SOURCE_CTR);
+	put_cpu(0, FLOWTAP_SOURCE_ETE, false);
+	put_cpu(1, FLOWTAP_SOURCE_ETE, !strcmp(kind, "wfx"));
+	if (!strcmp(kind, "mixed"))
+		put_cpu(2, FLOWTAP_SOURCE_CTR, false);
 	put_process(100, "made");
 	put_process(200, "other");
 	put_process(300, "more");

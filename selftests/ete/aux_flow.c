@@ -168,7 +168,6 @@ int recording_decode(struct recording *recording)
 	const struct flowtap_aux_options options = {
 		.map = recording->map,
 		.blocks = recording->blocks,
-		.wfx = recording->scenario.encoder.wfx,
 		.sink = &recording->sink,
 		.read = read_bytes,
 		.next = next_byte,

@@ -161,9 +161,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.map = map;
 	options.argument = &input;
 	options.next = head.options[0] & 1 ? next_area : NULL;
-	options.wfx = head.options[0] & 2;
-	options.blocks = flowtap_blocks_new(options.wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
-					    1 << 16);
+	options.blocks = flowtap_blocks_new(head.options[0] & 2 ? flowtap_arm_block_wfx :
+								  flowtap_arm_block, 1 << 16);
 	wish.blocks = options.blocks;
 	if (fd < 0 || !options.blocks || flowtap_stf_new(fd, &wish, &stf))
 		abort();

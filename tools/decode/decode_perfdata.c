@@ -114,7 +114,6 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		.map = perf->map,
 		.sink = &perf->pick.sink,
 		.blocks = output->blocks,
-		.wfx = output->wfx,
 		.cpu = cpu->cpu,
 		.ete = &ete,
 		.time = on_time,
@@ -179,7 +178,6 @@ static int decode_cpu(struct perf *perf, struct trace_output *output,
 	free(comment);
 	if (!error)
 		error = decode_with(perf, output, cpu);
-	/* The next one continues on standard output, unless its blocks differ. */
 	return error;
 }
 

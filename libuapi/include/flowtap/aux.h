@@ -26,8 +26,7 @@ struct flowtap_aux;
 
 struct flowtap_aux_options {
 	struct flowtap_address_map *map;	/* borrowed, as all that follows */
-	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
-	bool wfx;
+	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block or flowtap_arm_block_wfx */
 	struct flowtap_sink *sink;
 	const struct flowtap_ete_options *ete;	/* may be NULL */
 	/*
@@ -58,7 +57,7 @@ struct flowtap_aux_counts {
 /*
  * Options are copied. 0 and *aux; -ENOMEM. Memory: 1 MiB, and a decoder (ete.h) for each CPU that
  * was configured, with 1.1 MiB more once a process there maps code; where WFE and WFI are other than
- * wfx says a cache of 64 MiB for those CPUs.
+ * `blocks` has them another cache, of 64 MiB, for those CPUs (flowtap_blocks_of).
  */
 int flowtap_aux_new(const struct flowtap_aux_options *options, struct flowtap_aux **aux);
 void flowtap_aux_free(struct flowtap_aux *aux);

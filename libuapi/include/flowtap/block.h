@@ -112,6 +112,14 @@ struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, size_t li
 void flowtap_blocks_free(struct flowtap_blocks *blocks);
 
 /*
+ * The cache for what `decode` cuts into blocks: `blocks` where that is its own one, else another,
+ * which flowtap_blocks_visit of `blocks` visits too and flowtap_blocks_free frees. limit: of one
+ * that is made. NULL: no memory.
+ */
+struct flowtap_blocks *flowtap_blocks_of(struct flowtap_blocks *blocks, flowtap_block_decode decode,
+					 size_t limit);
+
+/*
  * Empties the cache if it has reached its limit, keeping the execution counts: then true. Nothing
  * else ends the life of a block pointer, so a decoder calls this where it holds none, often enough
  * that what is added in between is small.
@@ -181,7 +189,7 @@ const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 					       const struct flowtap_render *made, size_t capacity);
 
 /*
- * Calls visit for each block with executed > 0, then for those that were evicted: added up by
+ * Calls visit for each block with executed > 0, also of flowtap_blocks_of, then for those that were evicted: added up by
  * address, of which only address, key, instructions and executed are meaningful. A block that was
  * evicted and came again is visited for each. At most half of the limit is spent on evicted
  * counts; instructions that find no space there are visited as one block of address 0 and key

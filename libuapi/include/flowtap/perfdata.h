@@ -181,8 +181,7 @@ struct flowtap_sink;
 struct flowtap_perfdata_options {
 	struct flowtap_address_map *map;	/* filled; borrowed, as all that follows */
 	struct flowtap_sink *sink;	/* survey needs none, nor blocks */
-	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
-	bool wfx;
+	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block or flowtap_arm_block_wfx */
 	uint32_t cpu;			/* only this one's; NONE: all */
 	const struct flowtap_ete_options *ete;	/* may be NULL */
 	/* May be NULL: the time has reached this, in perf's clock. */
