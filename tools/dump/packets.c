@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* One trace unit's bytes in the parser. */
@@ -194,8 +195,8 @@ static bool wanted(const struct packets_options *options,
 {
 	uint64_t number;
 
-	return !options->cpu || !strcmp(options->cpu, source->core) ||
-	       !strcmp(options->cpu, source->name) ||
+	return !options->cpu || !strcasecmp(options->cpu, source->core) ||
+	       !strcasecmp(options->cpu, source->name) ||
 	       (number_parse(options->cpu, 0, UINT32_MAX, &number) &&
 		number == source->core_number);
 }
