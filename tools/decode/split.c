@@ -194,15 +194,17 @@ static int finish_part(struct split *split, struct split_part *part)
 int split_finish(struct split *split)
 {
 	size_t written = 0;
-	int error = 0;
+	int first = 0;
 
-	for (size_t i = 0; i < split->n && !error; i++) {
-		error = finish_part(split, split->list[i]);
+	/* Those after one that cannot be finished are whole as well. */
+	for (size_t i = 0; i < split->n; i++) {
+		int error = finish_part(split, split->list[i]);
+
 		written += !error;
-		if (error == -ENODATA)
-			error = 0;
+		if (!first && error != -ENODATA)
+			first = error;
 	}
-	return error || written ? error : -ENODATA;
+	return first || written ? first : -ENODATA;
 }
 
 static void free_part(void *argument)
