@@ -164,5 +164,10 @@ int main(int argc, char **argv)
 	if (!command)
 		return unknown(argv[1]);
 	status = run(command, argc - 1, argv + 1);
-	return output_failed() && !status ? STATUS_ERROR : status;
+	/* Else a status says also that what was good was printed; record's may be its command's. */
+	if (output_failed() &&
+	    (!status || (command->run != record_command &&
+			 (status == STATUS_DAMAGED || status == STATUS_NOTHING))))
+		return STATUS_ERROR;
+	return status;
 }

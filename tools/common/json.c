@@ -22,6 +22,9 @@ static void write_string(FILE *file, const char *text, size_t size)
 			fprintf(file, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			fprintf(file, "\\u%04x", c);
+		/* U+0080 to U+009F: a terminal may take U+009B for ESC [. */
+		else if (length == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0)
+			fprintf(file, "\\u%04x", (unsigned char)text[1]);
 		else if (length)
 			fwrite(text, 1, length, file);
 		else

@@ -375,7 +375,7 @@ int dump_archive(int fd, const char *path, bool contents, struct dump_progress *
 			 strerror(-result));
 		return STATUS_ERROR;
 	}
-	while ((result = flowtap_archive_next(reader, &block))) {
+	while (!ferror(stdout) && (result = flowtap_archive_next(reader, &block))) {
 		if (result > 0) {
 			dump_progress_show(progress, block.offset);
 			if (!print_block(&block, path, contents, progress))

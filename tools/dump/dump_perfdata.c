@@ -228,7 +228,8 @@ int dump_perfdata(int fd, const char *path, bool contents, struct dump_progress 
 	dump_progress_end(progress);
 	print_ranges(perfdata);
 	flowtap_perfdata_close(perfdata);
-	if (error)
+	/* That of standard output is told at the end. */
+	if (error && !ferror(stdout))
 		complain("'%s': %s", path, strerror(-error));
 	return error ? STATUS_ERROR : dump.damages ? STATUS_DAMAGED : STATUS_OK;
 }

@@ -259,7 +259,7 @@ static int dump(struct trace *trace, const char *path, bool hex)
 		complain("no memory");
 		return STATUS_ERROR;
 	}
-	while (print_next(trace, hex))
+	while (!ferror(stdout) && print_next(trace, hex))
 		;
 	free(trace->bytes);
 	dump_progress_end(trace->progress);

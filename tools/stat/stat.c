@@ -93,14 +93,14 @@ static void print_modes(const struct statistics *stats)
 	print_share(stats, "not told", stats->no_mode);
 }
 
-/* Only where there is more than the one that means "not told". */
+/* Only where there is another than 0, which also means "not told". */
 static void print_cpus(const struct statistics *stats)
 {
 	char name[32];
 	bool heading = false;
 
 	for (unsigned int cpu = 0; cpu < STATISTICS_CPUS; cpu++) {
-		if (!stats->cpus[cpu] || stats->cpus[cpu] == stats->instructions)
+		if (!stats->cpus[cpu] || (!cpu && stats->cpus[cpu] == stats->instructions))
 			continue;
 		if (!heading)
 			puts("  CPUs          " OF_ALL);
