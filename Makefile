@@ -162,6 +162,8 @@ $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
 # With a clock of its own.
 $(B)/asan/unit/tools/progress: $(B)/asan/tools/common/progress.o
 $(B)/asan/unit/tools/number: $(B)/asan/tools/common/number.o $(B)/asan/tools/common/event.o
+$(B)/asan/unit/tools/checks_kernel: $(patsubst %,$(B)/asan/tools/%.o,doctor/checks_kernel doctor/machine \
+	common/user_privileges common/grow)
 $(B)/asan/unit/tools/grow: $(B)/asan/tools/common/grow.o
 $(B)/asan/unit/tools/input_file: $(patsubst %,$(B)/asan/tools/common/%.o,message number progress)
 $(B)/asan/unit/tools/output_file: $(patsubst %,$(B)/asan/tools/common/%.o,output_file message number)

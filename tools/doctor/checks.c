@@ -45,39 +45,6 @@ static bool has_ctr(const struct machine *machine)
 	return machine_has_extension(machine, "smctr") || machine_has_extension(machine, "ssctr");
 }
 
-static void check_kernel(struct report *report)
-{
-	static const struct {
-		const char *name;
-		bool riscv;		/* asked of RISC-V only */
-		enum grade grade;	/* where it is missing */
-		const char *why;
-	} options[] = {
-		{ "MODULES", false, GRADE_FAIL, "the module cannot be loaded" },
-		{ "PERF_EVENTS", false, GRADE_FAIL, "nothing can trigger samples" },
-		{ "TRACEPOINTS", false, GRADE_FAIL, "tasks cannot be followed" },
-		{ "RISCV_PMU_SBI", true, GRADE_FAIL, "hardware events cannot trigger samples" },
-	};
-	const struct machine *machine = &report->machine;
-
-	report_add(report, GRADE_OK, "kernel", NULL, "Linux %s on %s", machine->name.release,
-		   machine->name.machine);
-	if (!machine->config) {
-		report_add(report, GRADE_NOTE, "config", NULL,
-			   "the kernel's configuration is not to be found (/proc/config.gz, "
-			   "/boot, /lib/modules)");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (options[i].riscv && !machine_is_riscv(machine))
-			continue;
-		if (machine_config(machine, options[i].name) == 'n')
-			report_add(report, options[i].grade, "config",
-				   "boot a kernel with it (Debian's has it)",
-				   "CONFIG_%s is off: %s", options[i].name, options[i].why);
-	}
-}
-
 static void check_riscv(struct report *report)
 {
 	const struct machine *machine = &report->machine;
@@ -479,7 +446,7 @@ static void check_uring(struct report *report)
 void checks_run(struct report *report)
 {
 	static void (*const checks[])(struct report *report) = {
-		check_kernel, check_cpu, check_firmware, check_module, check_device, check_sources,
+		checks_kernel, check_cpu, check_firmware, check_module, check_device, check_sources,
 		check_event, check_selftest, capabilities_check, check_sideband, check_text,
 		check_cgroup, check_memory, check_files, check_uring,
 	};

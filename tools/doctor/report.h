@@ -31,6 +31,8 @@ void report_add(struct report *report, enum grade grade, const char *name, const
 
 /* capabilities.c: what the first CPU with a source can do of what record can be asked for. */
 void capabilities_check(struct report *report);
+/* checks_kernel.c: the kernel's configuration, where it is to be found. */
+void checks_kernel(struct report *report);
 /* checks_arm.c: ETE and TRBE. */
 void checks_arm(struct report *report);
 /* checks.c: all of them, in the order in which one thing needs the other. */
