@@ -305,7 +305,7 @@ INSTALLED_SYSTEM := $(udevdir)/60-flowtap.rules $(sysusersdir)/flowtap.conf \
 DKMS_DIR := /usr/src/flowtap-$(VERSION)
 
 install: native kmod-if-headers install-user
-	! $(HEADERS_THERE) || $(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	! $(HEADERS_THERE) || $(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(abspath $(DESTDIR)) modules_install
 	@# The device's group and the service's user.
 	test -n "$(DESTDIR)" || { depmod -a; systemd-sysusers flowtap.conf flowtapd.conf || \
 		{ groupadd -f -r perf; useradd -r -M -G perf -d /var/lib/flowtap flowtap || :; }; }
