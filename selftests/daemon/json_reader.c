@@ -61,6 +61,9 @@ TEST(everything_else_is_refused)
 	for (char c = 0; c < 0x20; c++)
 		EXPECT_FALSE(is_json((char[]){ '"', c, '"' }, 3));
 	EXPECT_FALSE(is_json("1\0", 2));
+	/* 0x10 to 0x19 are no digits, though they are but for one bit. */
+	for (char c = 0x10; c < 0x1a; c++)
+		EXPECT_FALSE(is_json((char[]){ '"', '\\', 'u', c, '0', '4', '1', '"' }, 8));
 }
 
 TEST(members_are_found_by_their_name)

@@ -71,14 +71,15 @@ static bool parse_code(struct cursor *cursor, uint32_t *code)
 {
 	*code = 0;
 	for (int i = 0; i < 4; i++, cursor->at++) {
-		const char *digits = "0123456789abcdef", *digit;
+		static const char digits[] = "0123456789abcdefABCDEF";
+		const char *digit;
 
 		if (cursor->at == cursor->end)
 			return false;
-		digit = *cursor->at ? strchr(digits, *cursor->at | 0x20) : NULL;
+		digit = memchr(digits, *cursor->at, sizeof(digits) - 1);
 		if (!digit)
 			return false;
-		*code = *code << 4 | (uint32_t)(digit - digits);
+		*code = *code << 4 | (uint32_t)(digit - digits < 16 ? digit - digits : digit - digits - 6);
 	}
 	return true;
 }

@@ -62,7 +62,7 @@ int tracefile_status(const struct tracefile *file);
 /* Whether the file holds what no flow can, and lines about it. */
 bool tracefile_some_extra(const struct tracefile *file);
 void tracefile_print_extra(FILE *output, const struct tracefile *file);
-/* "problems", "truncated" and the same as an object "extra". */
+/* "problem_count", "truncated" and the same as an object "extra". */
 void tracefile_json(struct json *json, const struct tracefile *file);
 
 #endif /* FLOWTAP_TOOLS_COMMON_TRACEFILE_H */

@@ -3,7 +3,7 @@
 # Completion of flowtap(1) for bash.
 
 _flowtap_events() {
-	flowtap list 2>/dev/null | sed -n '/^Events/,$s/^  \([a-z][a-z-]*\) .*/\1/p'
+	flowtap list 2>/dev/null | sed -n '/^Events/,$s/^  \([a-z][a-z-]*\)  *[0-9].*/\1/p'
 }
 
 # The last type of a comma list, with ^ before it or not.
@@ -41,7 +41,7 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W '8 10 12 14 16 18 20' -- "$cur") ;;
 	record:--strobe)
 		mapfile -t COMPREPLY < <(compgen -W '1ms/9ms 10ms/90ms' -- "$cur") ;;
-	record:--address | record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--frequency | convert:--level | convert:--frequency | diff:-U | diff:--context | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
+	record:--address | record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--frequency | convert:--level | convert:--frequency | diff:-U | diff:--context | *:--skip | convert:--count | stat:--count | dump:--count | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
 		COMPREPLY=() ;;
 	decode:-t | decode:--to | convert:-t | convert:--to)
 		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v flow calls' -- "$cur") ;;
