@@ -407,6 +407,28 @@ TEST(delayed_writes_of_one_register_keep_their_order_those_of_several_do_not)
 	EXPECT_TRUE(after);
 }
 
+/* No context synchronization event between them: the last one says what is, whichever waited. */
+TEST(the_last_write_of_en_is_the_one_that_stays)
+{
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		for (unsigned int last = 0; last < 2; last++) {
+			struct rig rig;
+
+			rig_init(&rig, NULL, false, ADVERSARY(DELAY), seed);
+			rig.pe.adversary.options.rate = 1 + seed % 2;
+			rig_program(&rig, 1);
+			rig_isb(&rig);
+			for (unsigned int i = 0; i < 4 + last; i++)
+				rig_write(&rig, 0x004, (i + 1) & 1);
+			EXPECT_EQ(last, rig_get(&rig, 0x004));
+			rig_isb(&rig);
+			EXPECT_EQ(last, trace_unit_enabled(&rig.pe.unit))
+				TH_LOG("seed %llu", (unsigned long long)seed);
+			rig_free(&rig);
+		}
+	}
+}
+
 TEST(a_slow_unit_is_idle_after_some_polls)
 {
 	bool slow_up = false, slow_down = false;

@@ -163,7 +163,18 @@ void trace_unit_maybe(struct trace_unit *unit)
 	trace_unit_effect(unit, write.slot, write.value);
 }
 
-/* All that waits takes effect together: what the unit is made of before its enabling. */
+/* What the unit is made of goes before its enabling, if that is what software wrote of EN last. */
+static bool goes_last(const struct trace_unit_state *st, unsigned int i)
+{
+	if (st->pending[i].slot != TRCPRGCTLR || !st->pending[i].value)
+		return false;
+	while (++i < st->npending)
+		if (st->pending[i].slot == TRCPRGCTLR)
+			return false;
+	return true;
+}
+
+/* All that waits takes effect together; writes of one register do so in their order. */
 void trace_unit_synchronize(struct trace_unit *unit)
 {
 	struct trace_unit_state *st = unit->state;
@@ -173,7 +184,7 @@ void trace_unit_synchronize(struct trace_unit *unit)
 		for (unsigned int i = 0; i < st->npending;) {
 			struct trace_unit_write write = st->pending[i];
 
-			if (!last && write.slot == TRCPRGCTLR && write.value) {
+			if (!last && goes_last(st, i)) {
 				i++;
 				continue;
 			}
