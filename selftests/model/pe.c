@@ -192,8 +192,9 @@ void pe_reset(struct pe *pe)
 	pe->trfcr[1] = 0;
 	pe->ending = false;
 	log_event(&pe->log, LOG_RESET, 0, NULL);
-	trace_unit_reset(&pe->unit);
+	/* In this order what the unit holds comes to no memory: there is no buffer any more. */
 	trace_buffer_reset(&pe->buffer);
+	trace_unit_reset(&pe->unit);
 	trace_unit_context(&pe->unit, 0, 0);
 	trace_unit_refresh(&pe->unit);
 }

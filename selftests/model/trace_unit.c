@@ -331,6 +331,11 @@ void trace_unit_reset(struct trace_unit *unit)
 {
 	struct trace_unit_state *st = unit->state;
 
+	/* The log has its A-syncs and timestamps: the buffer, reset before, tells the bytes as lost. */
+	if (st->enabled) {
+		encoder_flush(&st->encoder);
+		trace_unit_send(unit);
+	}
 	trace_unit_registers_reset(unit);
 	encoder_free(&st->encoder);
 	memset(&st->encoder, 0, sizeof(st->encoder));
