@@ -38,6 +38,7 @@ static struct simulation *make(unsigned int number)
 	options.adversary.rate = number % 5 == 4 ? 300 : 0;
 	options.mode = 0;
 	options.watermark = number % 3 == 2 ? 4096 : 0;
+	options.stop = false;
 	options.pages = number % 5 == 3 ? 2 : 16;
 	options.sessions = 2;
 	options.instructions = 3000;

@@ -131,6 +131,10 @@ void simulation_choose(struct simulation_options *options, uint64_t seed)
 	options->instructions = 2000 + rng_below(&rng, 20000);
 	options->adversary.seed = seed;
 	options->adversary.what = random_adversary(&rng);
+	options->stop = options->watermark && rng_one_in(&rng, 2);
+	/* So that it does before the buffer is full, or a session ends. */
+	if (options->stop && rng_one_in(&rng, 2))
+		options->watermark = 64 + rng_below(&rng, 512);
 }
 
 /* --- Making it. --- */

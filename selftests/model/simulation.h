@@ -29,6 +29,7 @@ struct simulation_options {
 	bool exclude;
 	uint32_t mode;			/* TRBLIMITR.FM: 0 fill, 1 wrap, 3 circular */
 	uint32_t watermark;		/* trigger after so many bytes; 0: none */
+	bool stop;			/* ... and stop there, else it is only an interrupt */
 	unsigned int pages;
 	unsigned int latency;		/* the interrupt is taken after about so many blocks */
 	unsigned int sessions;
@@ -65,6 +66,8 @@ struct simulation {
 	bool deferred;			/* interrupts are masked: in the driver */
 	uint64_t pointer;		/* where the driver has begun to collect */
 	uint64_t truncated;		/* times that the buffer was full */
+	uint64_t stopped;		/* ... that a trigger stopped it */
+	uint64_t triggered;		/* ... that one was the interrupt's only reason */
 	uint64_t faults;
 	uint64_t discarded;		/* buffers, for an external abort */
 	uint64_t spurious;

@@ -16,6 +16,9 @@
 #define TRC(offset)	SYSREG_TRACE(offset)
 #define TRCPRGCTLR	TRC(0x004)
 #define TRCSTATR	TRC(0x00c)
+#define LIMITR_TM_STOP	(0ULL << 3)
+#define LIMITR_TM_IRQ	(1ULL << 3)
+#define LIMITR_TM_NONE	(3ULL << 3)
 #define LIMITR_E	1ULL
 #define SR_S		(1ULL << 17)
 #define SR_EA		(1ULL << 18)
@@ -23,6 +26,8 @@
 #define SR_TRG		(1ULL << 21)
 #define SR_IRQ		(1ULL << 22)
 #define SR_EC		(0x3fULL << 26)
+#define SR_MSS		0xffffULL
+#define SR_BSC_TRIGGER	2
 #define POLLS		100
 
 #define OPCODE_NOP	0xd503201f
@@ -165,8 +170,10 @@ static void buffer_on(struct simulation *sim)
 	const struct simulation_options *options = &sim->options;
 	uint64_t limitr = limit(sim) | options->mode << 1;
 
-	/* TM: stop on trigger where there is a watermark, else it is ignored. */
-	limitr |= options->watermark ? 1ULL << 3 : 3ULL << 3;
+	if (options->watermark)
+		limitr |= options->stop ? LIMITR_TM_STOP : LIMITR_TM_IRQ;
+	else
+		limitr |= LIMITR_TM_NONE;
 	sim->pointer = base(sim);
 	/* Often with little room. */
 	if (rng_one_in(&sim->rng, 3))
@@ -268,6 +275,17 @@ static void take(struct simulation *sim, uint64_t from, uint64_t to, bool lossy)
 	more[sim->ncollected++] = (struct align_piece){ bytes, to - from, lossy };
 }
 
+/* Why there is an interrupt, where that is nothing but the trigger. */
+static void count_triggers(struct simulation *sim, uint64_t status)
+{
+	const bool stopped = status & SR_S;
+
+	if (status & (SR_EC | SR_EA | SR_WRAP) || !(status & SR_IRQ))
+		return;
+	sim->stopped += stopped && (status & SR_MSS) == SR_BSC_TRIGGER;
+	sim->triggered += !stopped;
+}
+
 /* The buffer is drained and disabled: what is in it. Other modes than fill go around. */
 static void collect(struct simulation *sim)
 {
@@ -275,6 +293,7 @@ static void collect(struct simulation *sim)
 	bool wrapped = status & SR_WRAP;
 
 	sim->truncated += wrapped;
+	count_triggers(sim, status);
 	if (status & SR_EC || status & SR_EA)
 		sim->faults++;
 	/* Nobody knows which bytes did not come to memory. */

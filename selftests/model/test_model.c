@@ -28,6 +28,8 @@ struct sums {
 	uint64_t gaps;
 	uint64_t lost;
 	uint64_t truncated;
+	uint64_t stopped;
+	uint64_t triggered;
 	uint64_t faults;
 	uint64_t interrupts;
 	uint64_t sides[JUDGE_SIDES];
@@ -40,12 +42,12 @@ static char prefix[256];
 
 static void describe(uint64_t seed, const struct simulation_options *options)
 {
-	printf("# seed %llu: configr 0x%x syncpr %u levels %u%s%s%s%s mode %u watermark %u pages %u "
+	printf("# seed %llu: configr 0x%x syncpr %u levels %u%s%s%s%s mode %u watermark %u%s pages %u "
 	       "align %u maxspec %u%s adversary 0x%x\n", (unsigned long long)seed, options->configr,
 	       options->syncpr, options->levels, options->by_victlr ? " by VICTLR" : "",
 	       options->filter ? options->exclude ? " exclude" : " include" : "",
 	       options->el2 ? " el2" : "", options->host ? " host" : "", options->mode,
-	       options->watermark, options->pages, options->buffer.align, options->unit.maxspec,
+	       options->watermark, options->stop ? " stop" : "", options->pages, options->buffer.align, options->unit.maxspec,
 	       options->unit.wfx ? " wfx" : "", options->adversary.what);
 }
 
@@ -158,6 +160,8 @@ static bool run(uint64_t seed, struct sums *sums, bool verbose)
 	if (!fine && !verbose)
 		describe(seed, &options);
 	sums->truncated += sim->truncated;
+	sums->stopped += sim->stopped;
+	sums->triggered += sim->triggered;
 	sums->faults += sim->faults;
 	sums->interrupts += sim->interrupts;
 	sums->filtered += options.filter;
@@ -196,7 +200,7 @@ int main(void)
 	snprintf(prefix, sizeof(prefix), "%s/log",
 		 getenv("FLOWTAP_KEEP") ? getenv("FLOWTAP_KEEP") : directory);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("TAP version 13\n1..3\n");
+	printf("TAP version 13\n1..4\n");
 	for (unsigned long long i = 0; i < n; i++)
 		failed += !run(first + i, &sums, n == 1);
 	for (size_t i = 0; !seeds && i < sizeof(known) / sizeof(known[0]); i++)
@@ -208,10 +212,12 @@ int main(void)
 	       (unsigned long long)sums.decoded[0], (unsigned long long)sums.decoded[1],
 	       decoder_opencsd.version());
 	printf("# %llu exceptions, %llu timestamps, %llu cycle counts; %llu gaps, %llu bytes lost, "
-	       "%llu times full, %llu faults, %llu interrupts\n", (unsigned long long)sums.exceptions,
+	       "%llu times full, %llu stopped by a trigger, %llu only told of one, %llu faults, "
+	       "%llu interrupts\n", (unsigned long long)sums.exceptions,
 	       (unsigned long long)sums.sides[0], (unsigned long long)sums.sides[1],
 	       (unsigned long long)sums.gaps, (unsigned long long)sums.lost,
-	       (unsigned long long)sums.truncated, (unsigned long long)sums.faults,
+	       (unsigned long long)sums.truncated, (unsigned long long)sums.stopped,
+	       (unsigned long long)sums.triggered, (unsigned long long)sums.faults,
 	       (unsigned long long)sums.interrupts);
 	for (unsigned int i = 0; i < ADVERSARY_BITS; i++) {
 		printf("# %s: %llu\n", adversary_word(i), (unsigned long long)sums.adversary[i]);
@@ -221,5 +227,7 @@ int main(void)
 	say(2, seeds || all, "the adversary did each of its things");
 	say(3, seeds || (sums.gaps && sums.truncated && sums.exceptions && sums.sides[0] &&
 			 sums.sides[1] && sums.decoded[1]), "losses, exceptions, times were there");
+	say(4, seeds || (sums.stopped && sums.triggered),
+	    "triggers stopped the buffer, and were told while it went on");
 	return failed || (!seeds && !all);
 }
