@@ -20,6 +20,7 @@ void judge_init(struct judge *judge, const struct history *history, const char *
 	judge->place = history_begin();
 	judge->lost = true;
 	judge->hint = HISTORY_NONE;
+	judge->reached = HISTORY_NONE;
 	judge->mark = 1;
 }
 

@@ -73,6 +73,7 @@ struct judge {
 	uint8_t *covered;		/* of each item of the log: not 0, it was decoded; may be NULL */
 	uint8_t mark;			/* what is put there */
 	size_t begun;			/* the A-sync that decoding began at */
+	size_t reached;			/* the last A-sync that the decoder was given */
 	unsigned int since;		/* what was said since then, that has a place */
 	struct judge_counts counts;
 	struct judge_said said[JUDGE_SAID];

@@ -7,7 +7,8 @@
 
 /* An address may come some P0 elements after an A-sync (K10.5, Trace Info): as many as these. */
 #define SYNC_REACH 32
-
+/* Atoms that one packet has at most: executed, and not in the stream yet. */
+#define ATOMS 24
 
 /* What is passed over without being decoded. */
 struct skip {
@@ -303,6 +304,62 @@ void judge_flush(struct judge *judge)
 	judge->nsaid = 0;
 }
 
+/*
+ * P0 elements that are surely in the stream after this A-sync: those before the A-sync that begins at
+ * item `end`, or before the trace unit was disabled. What was executed after that may be on its way.
+ */
+static uint64_t surely_traced(const struct history *history, size_t sync, size_t end)
+{
+	const size_t begin = history->events[history->syncs[sync].event].item;
+	struct history_place at = history->syncs[sync].last;
+	uint64_t n = 0, sure = 0;
+
+	while (at.item < end) {
+		const struct history_event *event = history_event(history, &at);
+		const struct log_block *block = history_block(history, &at);
+
+		if (block) {
+			if (at.item > begin && history_traced(&at.state) &&
+			    history_p0(&history->syncs[sync].config, block))
+				n++;
+			history_go(history, &at, block->n - at.within);
+			continue;
+		}
+		if (at.item > begin && event->kind == LOG_OVERFLOW)
+			break;
+		history_pass(history, &at);
+		if (at.state.tracing == LOG_DISABLED)
+			sure = n;
+	}
+	return at.item == end && end < history->n ? n : sure;
+}
+
+/*
+ * A loss has a reason for what is not decoded up to an A-sync, and for as much after it as a decoder
+ * may need to find out where it is: not for all that follows. end: the item up to which all is there.
+ */
+static void check_silence(struct judge *judge, size_t end)
+{
+	const struct history *history = judge->history;
+	uint64_t n;
+
+	if (judge->failed || !judge->lost || judge->hint >= history->nsyncs)
+		return;
+	n = surely_traced(history, judge->hint, end);
+	if (n > SYNC_REACH + ATOMS + history->syncs[judge->hint].config.idr8)
+		judge_fail(judge, "nothing is decoded after the A-sync at %llu, where %llu P0 elements "
+			   "are in the trace", LLU(history->syncs[judge->hint].offset), LLU(n));
+}
+
+static size_t item_of_reached(const struct judge *judge)
+{
+	const struct history *history = judge->history;
+
+	if (judge->reached >= history->nsyncs)
+		return 0;
+	return history->events[history->syncs[judge->reached].event].item;
+}
+
 static void lose(struct judge *judge, bool explained)
 {
 	judge_flush(judge);
@@ -317,6 +374,8 @@ static void lose(struct judge *judge, bool explained)
 
 void judge_break(struct judge *judge, bool explained)
 {
+	judge_flush(judge);
+	check_silence(judge, item_of_reached(judge));
 	lose(judge, explained);
 	judge->overflowed = false;
 }
@@ -325,6 +384,7 @@ void judge_hint(struct judge *judge, size_t sync)
 {
 	const struct history *history = judge->history;
 
+	judge->reached = sync;
 	if (!judge->lost || judge->hint != HISTORY_NONE)
 		return;
 	judge->hint = sync;
@@ -431,6 +491,7 @@ void judge_end(struct judge *judge, bool whole)
 	struct history_place end = { .item = history->n };
 
 	judge_flush(judge);
+	check_silence(judge, whole ? history->n : item_of_reached(judge));
 	if (judge->failed || !whole || (judge->lost && judge->explained))
 		return;
 	if (judge->eret)

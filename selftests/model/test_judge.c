@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where in the log a decoder began, where a loop was executed: at several places the same fits. */
+/*
+ * Where in the log a decoder began, where a loop was executed: at several places the same fits. And
+ * that it has to begin.
+ */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #define LENGTH	3	/* instructions of the loop, the last of which branches to the first */
 #define BEFORE	4	/* times it was executed before the A-sync, of which one is undecided there */
 #define AFTER	150
+#define SECOND	40	/* where in the stream the A-sync after the loop is */
 
 FIXTURE(loop)
 {
@@ -55,13 +59,15 @@ FIXTURE_SETUP(loop)
 	execute(&log, code, BEFORE, false);
 	LOG(&log, LOG_SYNC, 0);
 	execute(&log, code, AFTER, true);
+	LOG(&log, LOG_SYNC, SECOND);
 	log_block(&log, &(struct pe_block){ .address = CODE + 4 * LENGTH, .n = LENGTH, .code = code,
 					    .branch = PE_DIRECT, .taken = true, .first = LENGTH,
 					    .next = CODE + 4 * LENGTH });
+	LOG(&log, LOG_TRACING, LOG_DISABLED, 0, 0);
 	log_finish(&log);
 	ASSERT_EQ(0, log_close(set));
 	ASSERT_EQ(0, history_read(&self->history, self->prefix, 0, &config));
-	ASSERT_EQ(1, self->history.nsyncs);
+	ASSERT_EQ(2, self->history.nsyncs);
 	judge_init(&self->judge, &self->history, "a test");
 	judge_break(&self->judge, true);
 	judge_hint(&self->judge, 0);
@@ -123,6 +129,35 @@ TEST_F(loop, one_that_leaves_it_for_elsewhere_is_wrong)
 	judge_instructions(&self->judge, CODE, LENGTH, JUDGE_TAKEN, CODE + 4);
 	judge_end(&self->judge, true);
 	EXPECT_NE(NULL, strstr(self->judge.message, "is decoded as taken")) {
+		TH_LOG("%s", self->judge.message);
+	}
+}
+
+/* The loss before the A-sync is no reason for that. */
+TEST_F(loop, one_that_says_nothing_until_the_end_is_wrong)
+{
+	judge_end(&self->judge, true);
+	EXPECT_NE(NULL, strstr(self->judge.message, "nothing is decoded after the A-sync at 0")) {
+		TH_LOG("%s", self->judge.message);
+	}
+}
+
+TEST_F(loop, so_is_one_that_says_nothing_until_bytes_are_missing_again)
+{
+	judge_hint(&self->judge, 1);
+	judge_break(&self->judge, true);
+	EXPECT_NE(NULL, strstr(self->judge.message, "nothing is decoded after the A-sync at 0")) {
+		TH_LOG("%s", self->judge.message);
+	}
+}
+
+/* Where no other A-sync came all that was executed may have been what is missing. */
+TEST_F(loop, one_may_say_nothing_where_all_may_be_lost)
+{
+	judge_break(&self->judge, true);
+	judge_hint(&self->judge, 1);
+	judge_end(&self->judge, true);
+	EXPECT_FALSE(self->judge.failed) {
 		TH_LOG("%s", self->judge.message);
 	}
 }
