@@ -17,7 +17,7 @@ struct pe;
 /* Each is a bit of adversary_options.what, and a word of the plugin's option adversary=. */
 #define ADVERSARY_TABLE(X) \
 	X(DELAY, "delay", "register effects wait for the context synchronization event") \
-	X(WITHHOLD, "withhold", "bytes reach memory at TSB CSYNC and DSB only") \
+	X(WITHHOLD, "withhold", "bytes reach memory at TSB CSYNC and DSB only, or never") \
 	X(LATE, "late", "the interrupt comes late") \
 	X(EARLY, "early", "the interrupt comes before the status can be read with an ISB missing") \
 	X(SPURIOUS, "spurious", "interrupts without a cause") \

@@ -20,7 +20,7 @@ MODEL_SIMULATION := $(patsubst %.c,$(B)/asan/%.o,$(wildcard selftests/model/trac
 	$(patsubst %,$(B)/asan/selftests/model/%.o,simulation simulation_driver changes log pe adversary translate \
 	$(MODEL_COMPARE)) \
 	$(patsubst %,$(B)/asan/selftests/ete/%.o,oracle program program_a64 program_a32 program_t32)
-MODEL_SIMULATION_TESTS := test_model test_reset compare_test
+MODEL_SIMULATION_TESTS := test_model test_lost compare_test
 
 $(MODEL_SIMULATION_TESTS:%=$(B)/asan/model/%): $(B)/asan/model/%: $(B)/asan/selftests/model/%.o \
 		$(MODEL_SIMULATION) $(B)/asan/libflowtap.a

@@ -457,6 +457,40 @@ TEST(a_unit_with_atoms_holds_them_until_it_is_flushed)
 	rig_free(&rig);
 }
 
+/* K10.5.10: TSB CSYNC is what makes sure of it, before EN is cleared. */
+TEST(a_unit_that_is_disabled_may_discard_what_it_holds)
+{
+	bool kept = false, discarded = false;
+
+	for (unsigned int i = 0; i < 80; i++) {
+		struct rig rig;
+		size_t before;
+
+		rig_init(&rig, NULL, false, i & 1 ? ADVERSARY(WITHHOLD) : 0, i);
+		rig_program(&rig, 1);
+		rig_enable(&rig);
+		for (unsigned int n = 0; n < 40; n++)
+			rig_branch(&rig, 1, n & 1, 0x400000);
+		rig_trfcr(&rig, 0, 0);
+		rig_isb(&rig);
+		before = rig.nbytes;
+		EXPECT_TRUE(trace_unit_holds(&rig.pe.unit));
+		if (i & 2)
+			trace_unit_flush(&rig.pe.unit);
+		rig_disable(&rig);
+		EXPECT_FALSE(trace_unit_holds(&rig.pe.unit));
+		EXPECT_NE(rig.discarded > 0, rig.nbytes > before);
+		EXPECT_TRUE(!rig.discarded || (i & 3) == 1);
+		if ((i & 3) == 1) {
+			kept |= !rig.discarded;
+			discarded |= rig.discarded;
+		}
+		rig_free(&rig);
+	}
+	EXPECT_TRUE(kept);
+	EXPECT_TRUE(discarded);
+}
+
 TEST(an_overflow_is_told_and_tracing_begins_anew)
 {
 	struct rig rig;

@@ -134,6 +134,8 @@ bool trace_buffer_flush_fails(struct trace_buffer *buffer);
 /* Takes n bytes of trace. What it cannot store is lost, and the log says so. Calls nothing of the
  * unit's: that waits for trace_buffer_update. */
 void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t n);
+/* n bytes of trace that the unit has made and does not send: they are lost, after what it sent. */
+void trace_buffer_discard(struct trace_buffer *buffer, size_t n);
 /* A Detected Trigger from the trace unit. Calls nothing of the unit's. */
 void trace_buffer_trigger(struct trace_buffer *buffer);
 /* The word that people use for erratum 1 << bit, "?" where there is none. */

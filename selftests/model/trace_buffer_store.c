@@ -341,3 +341,11 @@ void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t 
 			buffer->patience = 1 + rng_below(&adversary_of(buffer)->rng, HELD_MAX);
 	}
 }
+
+void trace_buffer_discard(struct trace_buffer *buffer, size_t n)
+{
+	/* The log has the stream in order. */
+	trace_buffer_drain_all(buffer);
+	buffer->accepted += n;
+	trace_buffer_lose(buffer, n, LOG_LOSS_WITHHELD);
+}

@@ -266,12 +266,27 @@ static void enable(struct trace_unit *unit)
 	trace_unit_update_context(unit);
 }
 
-/* All that was generated goes out: trace of what was executed before is not discarded. */
+/* The log has its A-syncs and timestamps, so that its bytes are told as lost. */
+static void discard(struct trace_unit *unit)
+{
+	struct trace_unit_state *st = unit->state;
+	size_t n;
+
+	encoder_flush(&st->encoder);
+	encoder_take(&st->encoder, &n);
+	trace_buffer_discard(&unit->pe->buffer, n);
+}
+
+/* "The ETE might discard trace for preceding instructions when it is disabled" (K10.5.10). */
 static void disable(struct trace_unit *unit)
 {
 	struct trace_unit_state *st = unit->state;
 
-	trace_unit_flush(unit);
+	if (trace_unit_holds(unit) &&
+	    adversary_does(&unit->pe->adversary, ADVERSARY_BIT_WITHHOLD, 2))
+		discard(unit);
+	else
+		trace_unit_flush(unit);
 	trace_unit_resources_save(unit);
 	st->enabled = false;
 }

@@ -30,6 +30,12 @@ void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t 
 	buffer->accepted += n;
 }
 
+void trace_buffer_discard(struct trace_buffer *buffer, size_t n)
+{
+	rig_of(buffer->pe)->discarded += n;
+	buffer->accepted += n;
+}
+
 void trace_buffer_trigger(struct trace_buffer *buffer)
 {
 	struct rig *rig = rig_of(buffer->pe);

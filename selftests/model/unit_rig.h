@@ -19,6 +19,7 @@ struct rig {
 	uint8_t *bytes;			/* what came to the trace buffer */
 	size_t nbytes;
 	size_t read;			/* ... and rig_packets has said */
+	size_t discarded;		/* what the unit has made and did not send */
 	unsigned int triggers;
 	size_t triggered;		/* nbytes at the last of them */
 	uint8_t prohibited;		/* exception levels, by the trace buffer's owner */

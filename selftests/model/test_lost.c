@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Shows that trace which a reset takes away is told as lost: the log stays one that can be read, and
- * both decoders' trace of before and after it is what was executed.
+ * Shows that trace which a reset or a disabled trace unit takes away is told as lost: the log stays
+ * one that can be read, and both decoders' trace of before and after it is what was executed.
  */
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 #define SIZE	0x10000
 #define LIMITR_NVM	(1U << 5)
 
-FIXTURE(reset)
+FIXTURE(lost)
 {
 	char directory[32];
 	char prefix[40];
@@ -48,7 +48,7 @@ static uint64_t counter(void *opaque, unsigned int cpu)
 	return 1000;
 }
 
-FIXTURE_SETUP(reset)
+FIXTURE_SETUP(lost)
 {
 	/* NOP, NOP, B.NE to the first */
 	static const uint32_t opcodes[LENGTH] = { 0xd503201f, 0xd503201f, 0x54ffffc1 };
@@ -56,7 +56,7 @@ FIXTURE_SETUP(reset)
 						 .unit = &trace_unit_defaults };
 
 	memset(self, 0, sizeof(*self));
-	strcpy(self->directory, "/tmp/test_reset.XXXXXX");
+	strcpy(self->directory, "/tmp/test_lost.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->directory));
 	snprintf(self->prefix, sizeof(self->prefix), "%s/log", self->directory);
 	self->set = log_open(self->prefix);
@@ -67,7 +67,7 @@ FIXTURE_SETUP(reset)
 	ASSERT_EQ(0, pe_init(&self->pe, &config, &self->machine, self->set));
 }
 
-FIXTURE_TEARDOWN(reset)
+FIXTURE_TEARDOWN(lost)
 {
 	static const char *const suffixes[] = { "code", "report", "0" };
 	char path[64];
@@ -103,14 +103,32 @@ static void start(struct pe *pe)
 	pe_isb(pe, 0);
 }
 
-static void stop(struct pe *pe)
+static void disable_unit(struct pe *pe)
+{
+	uint64_t value;
+
+	msr(pe, SYSREG_TRACE(0x004), 0);
+	pe_isb(pe, 0);
+	pe_read(pe, SYSREG_TRACE(0x00c), 0, &value);
+}
+
+static void flush(struct pe *pe)
+{
+	pe_tsb_csync(pe, 0);
+	pe_dsb(pe, 0);
+	pe_isb(pe, 0);
+}
+
+/* early: the unit is disabled before TSB CSYNC, not after it. */
+static void stop(struct pe *pe, bool early)
 {
 	msr(pe, SYSREG_TRFCR_EL1, 0);
 	pe_isb(pe, 0);
-	pe_tsb_csync(pe, 0);
-	pe_dsb(pe, 0);
-	msr(pe, SYSREG_TRACE(0x004), 0);
-	pe_isb(pe, 0);
+	if (early)
+		disable_unit(pe);
+	flush(pe);
+	if (!early)
+		disable_unit(pe);
 	msr(pe, SYSREG_TRBLIMITR_EL1, 0);
 	pe_isb(pe, 0);
 }
@@ -125,7 +143,7 @@ static void execute(struct pe *pe, uint32_t code, unsigned int n)
 }
 
 /* What was stored is what was executed, by each decoder; how many instructions of it. */
-static uint64_t compare(struct __test_metadata *_metadata, const struct history *history)
+static uint64_t decoded(struct __test_metadata *_metadata, const struct history *history)
 {
 	static const struct decoder *const decoders[] = { &decoder_flowtap, &decoder_opencsd };
 	static struct judge judge;
@@ -150,11 +168,31 @@ static uint64_t compare(struct __test_metadata *_metadata, const struct history 
 	return instructions;
 }
 
-static void across(struct __test_metadata *_metadata, FIXTURE_DATA(reset) *self, unsigned int before)
+/* Ends the log; so many instructions of it were decoded. */
+static uint64_t compare(struct __test_metadata *_metadata, FIXTURE_DATA(lost) *self)
 {
 	struct history history;
-	uint64_t lost = 0;
+	uint64_t lost = 0, instructions;
 
+	pe_free(&self->pe);
+	EXPECT_EQ(0, log_close(self->set));
+	EXPECT_EQ(0, history_read(&history, self->prefix, 0, NULL)) {
+		TH_LOG("%s", history.error);
+	}
+	EXPECT_EQ(2, history.nsyncs);
+	EXPECT_EQ(0, history.violations);
+	for (size_t i = 0; i < history.nlost; i++)
+		lost += history.lost[i].n;
+	EXPECT_EQ(self->pe.buffer.lost, lost);
+	instructions = decoded(_metadata, &history);
+	history_free(&history);
+	log_unmap(&history.code_file);
+	log_unmap(&history.pe_file);
+	return instructions;
+}
+
+static void across(struct __test_metadata *_metadata, FIXTURE_DATA(lost) *self, unsigned int before)
+{
 	start(&self->pe);
 	execute(&self->pe, self->code, before);
 	pe_reset(&self->pe);
@@ -162,32 +200,37 @@ static void across(struct __test_metadata *_metadata, FIXTURE_DATA(reset) *self,
 	EXPECT_LT(0, self->pe.buffer.lost);
 	start(&self->pe);
 	execute(&self->pe, self->code, 1);
-	stop(&self->pe);
-	pe_free(&self->pe);
-	ASSERT_EQ(0, log_close(self->set));
-	ASSERT_EQ(0, history_read(&history, self->prefix, 0, NULL)) {
-		TH_LOG("%s", history.error);
-	}
-	EXPECT_EQ(2, history.nsyncs);
-	EXPECT_EQ(0, history.violations);
-	for (size_t i = 0; i < history.nlost; i++)
-		lost += history.lost[i].n;
-	EXPECT_LT(0, lost);
-	EXPECT_LE(LENGTH, compare(_metadata, &history));
-	history_free(&history);
-	log_unmap(&history.code_file);
-	log_unmap(&history.pe_file);
+	stop(&self->pe, false);
+	EXPECT_LE(LENGTH, compare(_metadata, self));
 }
 
-TEST_F(reset, of_a_unit_that_has_sent_nothing)
+TEST_F(lost, at_a_reset_of_a_unit_that_has_sent_nothing)
 {
 	across(_metadata, self, 1);
 }
 
 /* The buffer has some of it in memory, and holds what is short of a multiple of its alignment. */
-TEST_F(reset, of_a_unit_and_a_buffer_that_hold_some)
+TEST_F(lost, at_a_reset_of_a_unit_and_a_buffer_that_hold_some)
 {
 	across(_metadata, self, 4000);
+}
+
+/* What one session discards is missing in the midst of the stream: the next one's comes after it. */
+TEST_F(lost, at_the_disabling_of_a_unit_without_tsb_csync)
+{
+	for (unsigned int tsb = 0; tsb < 2; tsb++) {
+		uint64_t before = self->pe.buffer.lost;
+
+		/* Not from the reset on, which would leave UNKNOWN values in the registers. */
+		self->pe.adversary.options.what = ADVERSARY(WITHHOLD);
+		self->pe.adversary.options.rate = 1;
+		start(&self->pe);
+		execute(&self->pe, self->code, 4000);
+		stop(&self->pe, !tsb);
+		EXPECT_EQ(!tsb, self->pe.buffer.lost > before);
+		EXPECT_EQ(self->pe.buffer.accepted, self->pe.buffer.stored + self->pe.buffer.lost);
+	}
+	EXPECT_LE(4000 * LENGTH, compare(_metadata, self));
 }
 
 TEST_HARNESS_MAIN
