@@ -19,6 +19,9 @@ struct search {
 	size_t size;
 	size_t at;		/* what comes next */
 	size_t part;		/* of history->stored, that `at` is in */
+	bool missing;		/* stored ones before that are not in the dump */
+	bool excused;		/* ... and a piece beside them is lossy */
+	bool lossy;		/* the piece is that ended there, or one since that has no bytes */
 	size_t capacity;
 };
 
@@ -33,8 +36,7 @@ static size_t equal(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 	return i;
 }
 
-static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64_t offset,
-		   bool missing)
+static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64_t offset)
 {
 	struct alignment *alignment = search->alignment;
 	struct align_run run = { .bytes = bytes, .n = n, .offset = offset };
@@ -46,7 +48,9 @@ static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64
 		end = last->offset + last->n;
 	}
 	run.joined = offset == end;
-	run.missing = missing;
+	run.missing = search->missing;
+	run.excused = search->excused;
+	search->missing = search->excused = false;
 	for (size_t i = 0; i < search->history->nlost && !run.lost; i++)
 		run.lost = search->history->lost[i].offset >= end &&
 			   search->history->lost[i].offset < offset;
@@ -64,10 +68,8 @@ static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64
 	return 0;
 }
 
-/*
- * n bytes of the dump are those that come next. `missing`: stored ones before them are not there.
- */
-static int take(struct search *search, const uint8_t *bytes, size_t n, bool missing)
+/* n bytes of the dump are those that come next. */
+static int take(struct search *search, const uint8_t *bytes, size_t n)
 {
 	const struct history *history = search->history;
 
@@ -82,10 +84,9 @@ static int take(struct search *search, const uint8_t *bytes, size_t n, bool miss
 		}
 		within = search->at - stored->at;
 		part = stored->n - within < n ? stored->n - within : n;
-		err = add_run(search, bytes, part, stored->offset + within, missing);
+		err = add_run(search, bytes, part, stored->offset + within);
 		if (err)
 			return err;
-		missing = false;
 		search->at += part;
 		bytes += part;
 		n -= part;
@@ -143,21 +144,34 @@ static size_t leading(const struct search *search, const uint8_t *bytes, size_t 
 	return begin && pad >= ANCHOR && find(search, bytes, n) == SIZE_MAX ? pad : 0;
 }
 
+/* Stored bytes up to `to` are not in the dump. */
+static void pass_over(struct search *search, size_t to, bool excused)
+{
+	struct alignment *alignment = search->alignment;
+
+	alignment->missing += to - search->at;
+	if (!excused)
+		alignment->unexcused += to - search->at;
+	search->excused = excused;
+	search->missing = true;
+	search->at = to;
+}
+
 static int align_piece(struct search *search, const struct align_piece *piece, size_t number)
 {
 	struct alignment *alignment = search->alignment;
 	const uint8_t *bytes = piece->bytes;
 	size_t left = piece->n, n, pad, to;
-	bool missing = false;
+	bool lossy = piece->lossy || search->lossy;
 	int err;
 
 	while (left) {
 		n = equal(bytes, left, search->stored + search->at, search->size - search->at);
 		if (n >= SURE || n == left) {
-			err = take(search, bytes, n, missing);
+			err = take(search, bytes, n);
 			if (err)
 				return err;
-			missing = false;
+			lossy = piece->lossy;
 			bytes += n;
 			left -= n;
 			continue;
@@ -179,10 +193,9 @@ static int align_piece(struct search *search, const struct align_piece *piece, s
 				 search->at, search->size);
 			return -EBADMSG;
 		}
-		alignment->missing += to - search->at;
-		missing = true;
-		search->at = to;
+		pass_over(search, to, lossy);
 	}
+	search->lossy = lossy;
 	return 0;
 }
 
@@ -193,12 +206,12 @@ static void find_end(struct search *search)
 	const struct align_run *last;
 	uint64_t end = 0;
 
-	alignment->missing += search->size - search->at;
+	alignment->whole = search->at == search->size;
+	pass_over(search, search->size, search->lossy);
 	if (alignment->n) {
 		last = &alignment->runs[alignment->n - 1];
 		end = last->offset + last->n;
 	}
-	alignment->whole = search->at == search->size;
 	for (size_t i = 0; i < history->nlost; i++)
 		if (history->lost[i].offset >= end)
 			alignment->whole = false;

@@ -5,11 +5,11 @@
 
 #include "history.h"
 
-/* Bytes that software says belong together, in the order of collection. */
+/* Bytes that software says belong together, in the order of collection; none: it only is lossy. */
 struct align_piece {
 	const uint8_t *bytes;
 	size_t n;
-	bool lossy;		/* software says that some are missing before or after it */
+	bool lossy;		/* software says that some are missing before, in or after it */
 };
 
 /* Bytes that follow each other in the unit's stream. */
@@ -20,6 +20,7 @@ struct align_run {
 	bool joined;		/* it goes on where the one before ended */
 	bool lost;		/* else: the log says that bytes before it were lost */
 	bool missing;		/* else: bytes that were stored are not in the dump */
+	bool excused;		/* ... and software says so of a piece beside them */
 };
 
 struct alignment {
@@ -28,6 +29,7 @@ struct alignment {
 	uint64_t bytes;
 	uint64_t padding;	/* Ignore bytes that software put between */
 	uint64_t missing;	/* stored and not in the dump */
+	uint64_t unexcused;	/* ... of them, with no piece beside them that is lossy */
 	bool whole;		/* the dump has the stream to its end */
 	char error[200];
 };

@@ -25,8 +25,8 @@ static const char usage[] =
 	"  --config FILE       the trace unit's registers, instead of those in the log:\n"
 	"                      TRCCONFIGR=0x... a line, likewise TRCTRACEIDR, TRCDEVARCH, TRCIDR0, 1, 2, 8\n"
 	"  --chunks FILE       where the parts of a raw file begin: OFFSET LENGTH a line, hexadecimal\n"
-	"  --missing           bytes that were stored may be missing in FILEs; perf.data may always\n"
-	"                      where its AUX records say that something was lost\n"
+	"  --missing           bytes that were stored may be missing in FILEs; in perf.data they always\n"
+	"                      may beside a region of which its AUX records say that some were lost\n"
 	"  --min-instructions N  at least so many have to be compared, by each decoder\n"
 	"  --help              this text\n";
 
@@ -115,8 +115,7 @@ static int gather(const struct options *options, const struct history *history, 
 }
 
 static int judge_all(const struct options *options, const struct history *history,
-		     const struct alignment *alignment, bool missing, unsigned int pe,
-		     struct totals *totals)
+		     const struct alignment *alignment, unsigned int pe, struct totals *totals)
 {
 	uint64_t instructions[2];
 	unsigned int n = 0;
@@ -128,7 +127,7 @@ static int judge_all(const struct options *options, const struct history *histor
 
 		if (!(i ? options->opencsd : options->flowtap))
 			continue;
-		err = decode(decoders[i], history, alignment, missing, &judge, NULL);
+		err = decode(decoders[i], history, alignment, options->missing, &judge, NULL);
 		if (err || judge.failed) {
 			fprintf(stderr, "compare: PE %u\n", pe);
 			if (judge.failed)
@@ -164,8 +163,6 @@ static int compare_pe(const struct options *options, unsigned int pe,
 		fprintf(stderr, "compare: PE %u: %s\n", pe, alignment.error);
 		result = 1;
 	} else {
-		bool missing = options->missing || input.lossy;
-
 		totals->pes++;
 		totals->logged += history.instructions;
 		totals->stored += history.stored_bytes;
@@ -175,10 +172,10 @@ static int compare_pe(const struct options *options, unsigned int pe,
 		totals->lossy += input.lossy;
 		totals->padding += alignment.padding;
 		totals->missing += alignment.missing;
-		result = judge_all(options, &history, &alignment, missing, pe, totals);
-		if (!missing && alignment.missing) {
+		result = judge_all(options, &history, &alignment, pe, totals);
+		if (!options->missing && alignment.unexcused) {
 			fprintf(stderr, "compare: PE %u: %" PRIu64 " bytes that were stored are not in "
-				"what was collected\n", pe, alignment.missing);
+				"what was collected\n", pe, alignment.unexcused);
 			result = 1;
 		}
 	}

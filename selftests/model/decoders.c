@@ -93,7 +93,8 @@ int decode(const struct decoder *decoder, const struct history *history,
 			if (feeding.state)
 				err = decoder->lose(feeding.state);
 			judge->closing = false;
-			judge_break(judge, run->lost || (run->missing && missing));
+			judge_break(judge, run->lost ||
+				    (run->missing && (missing || run->excused)));
 		}
 		if (!err)
 			err = feed_run(&feeding, run);

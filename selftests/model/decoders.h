@@ -25,7 +25,8 @@ extern const struct decoder decoder_flowtap;
 extern const struct decoder decoder_opencsd;
 
 /*
- * Decodes all of an alignment. missing: stored bytes that are not in the dump are no difference.
+ * Decodes all of an alignment. missing: stored bytes that are not in the dump are no difference;
+ * without it they are none beside a piece of which software says that some are missing.
  * covered: NULL, or for each item of the history whether it was decoded.
  * What differs is in the judge, which is initialised here. 0; -EINVAL: no decoder for the
  * configuration; another -errno of the decoder.

@@ -117,6 +117,13 @@ bool input_is_perf(const char *path)
 	return n == sizeof(bytes) && flowtap_perfdata_is(bytes, sizeof(bytes));
 }
 
+static bool is_lossy(const struct flowtap_perfdata_range *range)
+{
+	return range->missing || range->unnamed || range->flags &
+	       (FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_PARTIAL |
+		FLOWTAP_PERFDATA_COLLISION | FLOWTAP_PERFDATA_OVERWRITE);
+}
+
 static int add_range(struct input *input, const struct flowtap_perfdata *perf,
 		     const struct flowtap_perfdata_range *range)
 {
@@ -135,9 +142,7 @@ static int add_range(struct input *input, const struct flowtap_perfdata *perf,
 	err = flowtap_perfdata_read(perf, range, 0, bytes, range->size, &got);
 	if (err || !got)
 		return err;
-	return input_add(input, bytes, got, range->missing || range->unnamed || range->flags &
-		   (FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_PARTIAL |
-		    FLOWTAP_PERFDATA_COLLISION | FLOWTAP_PERFDATA_OVERWRITE));
+	return input_add(input, bytes, got, is_lossy(range));
 }
 
 int input_perf(struct input *input, const char *path, unsigned int cpu)
@@ -163,8 +168,13 @@ int input_perf(struct input *input, const char *path, unsigned int cpu)
 	}
 	ranges = flowtap_perfdata_ranges(perf, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (ranges[i].cpu != cpu || !ranges[i].size)
+		if (ranges[i].cpu != cpu)
 			continue;
+		if (!ranges[i].size) {
+			if (is_lossy(&ranges[i]))
+				err = input_add(input, NULL, 0, true);
+			continue;
+		}
 		if (!(ranges[i].flags & FLOWTAP_PERFDATA_RAW) ||
 		    ranges[i].size > (uint64_t)stat.st_size) {
 			snprintf(input->error, sizeof(input->error),
