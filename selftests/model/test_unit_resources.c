@@ -433,8 +433,8 @@ TEST(what_is_under_way_is_saved_and_restored)
 	trace_unit_external(&rig.pe.unit, 0x4001);
 	rig_disable(&rig);
 	EXPECT_EQ(0, events(&rig));
-	EXPECT_EQ(1 << 12 | 1 << 8 | 2, rig_get(&rig, RSR));
 	rig_get(&rig, 0x00c);
+	EXPECT_EQ(1 << 12 | 1 << 8 | 2, rig_get(&rig, RSR));
 	/* The event is told at the first occasion. */
 	rig_program(&rig, 1);
 	rig_write(&rig, EVENTCTL1R, 1);
@@ -459,6 +459,7 @@ TEST(what_is_under_way_is_saved_and_restored)
 	rig_trfcr(&rig, 0, 0);
 	rig_isb(&rig);
 	rig_disable(&rig);
+	rig_get(&rig, 0x00c);
 	EXPECT_EQ(0, rig_get(&rig, RSR));
 	for (unsigned int i = 0; i < VIOLATIONS; i++)
 		EXPECT_EQ(0, rig_violations(&rig, i));

@@ -40,6 +40,37 @@ TEST(a_unit_is_written_after_it_was_seen_to_be_idle)
 	}
 }
 
+/* Whether EN or the OS lock disabled it. */
+TEST(a_unit_is_read_after_it_was_seen_to_be_stable)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		const bool seen = i & 1, lock = i & 2;
+		struct rig rig;
+
+		traced(&rig, 0, 1);
+		if (lock)
+			rig.pe.oslock = true;
+		else
+			rig_write(&rig, PRGCTLR, 0);
+		rig_isb(&rig);
+		/* These always may. */
+		rig_get(&rig, PRGCTLR);
+		rig_get(&rig, 0x1e0);
+		rig_get(&rig, 0xfa4);
+		if (seen)
+			EXPECT_EQ(IDLE | PMSTABLE, rig_get(&rig, STATR));
+		EXPECT_EQ(0, rig_violations(&rig, VIOLATION_UNIT_READ));
+		rig_get(&rig, CONFIGR);
+		EXPECT_EQ(!seen, rig_violations(&rig, VIOLATION_UNIT_READ));
+		rig_isb(&rig);
+		rig_get(&rig, STATR);
+		rig_get(&rig, CONFIGR);
+		for (unsigned int n = 0; n < VIOLATIONS; n++)
+			EXPECT_EQ(0, rig_violations(&rig, n));
+		rig_free(&rig);
+	}
+}
+
 /* Claim tags may be set at any time, registers under the OS lock (K10.5.7.1.3). */
 TEST(what_may_be_written_without_a_look_is_not_told)
 {

@@ -305,6 +305,7 @@ static void update_enabled(struct trace_unit *unit)
 		disable(unit);
 	if (!on && st->disablings < unit->options.stuck)
 		st->disablings++;
+	st->stable_seen = false;
 	st->idle_polls = 0;
 	st->stable_polls = 0;
 	if (adversary_does(adversary, ADVERSARY_BIT_SLOW, 2)) {

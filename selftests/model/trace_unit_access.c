@@ -6,7 +6,7 @@
 
 #include "trace_unit_internal.h"
 
-/* Registers that may be read at any time: the others are the running unit's own. */
+/* Registers that may be read at any time: of the others PMSTABLE says when they are stable. */
 static bool may_read(unsigned int slot)
 {
 	return slot == TRCPRGCTLR || slot == TRCSTATR || slot >= TRCCLAIMSET || slot == TRCOSLSR ||
@@ -35,8 +35,8 @@ static uint64_t read_status(struct trace_unit *unit)
 		st->stable_polls--;
 		stable = false;
 	}
-	if (idle)
-		st->idle_seen = true;
+	st->idle_seen |= idle;
+	st->stable_seen |= stable;
 	return (idle ? STATR_IDLE : 0) | (stable ? STATR_PMSTABLE : 0);
 }
 
@@ -44,6 +44,12 @@ static bool find(const struct trace_unit *unit, uint32_t reg, unsigned int *slot
 		 struct trace_unit_register *what)
 {
 	return trace_unit_slot(reg, slot) && trace_unit_has(unit, *slot, what);
+}
+
+/* As with writes it does not matter whether the adversary makes the unit slow. */
+static bool is_stable(const struct trace_unit_state *st)
+{
+	return !st->enabled && !st->stable_polls && st->stable_seen;
 }
 
 bool trace_unit_read(struct trace_unit *unit, uint32_t reg, uint64_t *value)
@@ -54,7 +60,7 @@ bool trace_unit_read(struct trace_unit *unit, uint32_t reg, uint64_t *value)
 
 	if (!find(unit, reg, &slot, &what))
 		return false;
-	if (!may_read(slot) && (st->enabled || st->stable_polls))
+	if (!may_read(slot) && !is_stable(st))
 		violate(unit->pe, VIOLATION_UNIT_READ, "offset 0x%x", slot << 2);
 	if (slot == TRCSTATR)
 		*value = read_status(unit);
@@ -255,6 +261,7 @@ void trace_unit_registers_reset(struct trace_unit *unit)
 	st->stable_polls = 0;
 	st->polled = false;
 	st->idle_seen = true;
+	st->stable_seen = true;
 	st->enabled_locked = false;
 	st->state_written = 0;
 	st->disablings = 0;

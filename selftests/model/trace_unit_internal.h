@@ -168,6 +168,7 @@ struct trace_unit_state {
 	unsigned int stable_polls;
 	bool polled;			/* TRCSTATR was read since the last synchronization */
 	bool idle_seen;
+	bool stable_seen;		/* PMSTABLE, since the unit was disabled */
 	bool enabled_locked;		/* TRCPRGCTLR.EN was set with the OS lock set */
 	uint32_t state_written;		/* STATE_: since EN was cleared */
 	uint32_t disablings;		/* since the reset */
