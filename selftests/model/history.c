@@ -116,8 +116,6 @@ struct loading {
 	struct history_place before;	/* after the one before that */
 	struct history_place last;	/* the last block */
 	uint32_t *slots;		/* the block in each */
-	uint64_t base;			/* of the unit's stream since its last reset */
-	uint64_t end;			/* of what the stream has so far */
 };
 
 static int full(struct history *history)
@@ -196,7 +194,6 @@ static int take_sync(struct loading *loading, const struct history_event *event)
 			 event->offset, (unsigned long long)offset);
 		return -EBADMSG;
 	}
-	offset += loading->base;
 	if (!grow(&history->syncs, history->nsyncs, sizeof(*history->syncs)))
 		return full(history);
 	if (history->nsyncs && history->syncs[history->nsyncs - 1].offset >= offset) {
@@ -211,8 +208,6 @@ static int take_sync(struct loading *loading, const struct history_event *event)
 		.start = loading->before, .last = loading->last,
 		.config = history->config,
 	};
-	if (loading->end < offset)
-		loading->end = offset;
 	return 0;
 }
 
@@ -230,12 +225,9 @@ static int take_lost(struct loading *loading, const struct history_event *event)
 	}
 	if (!grow(&history->lost, history->nlost, sizeof(*history->lost)))
 		return full(history);
-	offset += loading->base;
 	history->lost[history->nlost++] = (struct history_lost){
 		.offset = offset, .n = n, .item = event->item, .reason = event->fields[2],
 	};
-	if (loading->end < offset + n)
-		loading->end = offset + n;
 	return 0;
 }
 

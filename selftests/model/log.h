@@ -104,7 +104,7 @@ enum log_kind {
 
 enum log_tracing { LOG_DISABLED, LOG_TRACED, LOG_PROHIBITED };
 enum log_loss { LOG_LOSS_DISABLED, LOG_LOSS_STOPPED, LOG_LOSS_FAULT, LOG_LOSS_WITHHELD,
-		LOG_LOSS_ERRATUM, LOG_LOSS_WRAPPED };
+		LOG_LOSS_ERRATUM };
 
 struct log_set;			/* the files of all PEs */
 struct log_state;
