@@ -97,7 +97,7 @@ void pe_free(struct pe *pe);
 
 /* Power on and warm reset; then what the registers are is as the architecture resets them. */
 void pe_reset(struct pe *pe);
-/* PSCI CPU_OFF, CPU_SUSPEND to a state that loses registers. */
+/* PSCI CPU_OFF. Not modelled: CPU_SUSPEND to a state that loses registers. */
 void pe_power_off(struct pe *pe);
 
 /* Whether blocks that execute at this exception level have to be told. Changes only inside the
