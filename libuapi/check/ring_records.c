@@ -158,12 +158,35 @@ static void check_lost(struct flowtap_check_records *records, struct flowtap_che
 	cpu->total_bytes = lost->total_bytes;
 }
 
+/*
+ * The bytes that a record names: after those of the records before it, and all of them there. One
+ * that names what no block has, or bytes that were named before, says nothing of those after it.
+ */
+static void check_named(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+			const struct flowtap_record_aux *aux, uint64_t offset)
+{
+	uint64_t end = aux->offset + aux->size, there;
+
+	if (aux->offset < cpu->aux_named) {
+		SAY(records, offset, "an AUX record of bytes from %" PRIu64 " on, after one of "
+		    "bytes up to %" PRIu64, (uint64_t)aux->offset, cpu->aux_named);
+	} else if (!records->overwrite && !records->damaged) {
+		there = flowtap_aux_index_count(&records->aux, cpu->cpu, offset, aux->offset,
+						aux->size);
+		if (there < aux->size)
+			SAY(records, offset, "an AUX record of %" PRIu64 " bytes, before which "
+			    "there are %" PRIu64 " of them", (uint64_t)aux->size, there);
+	}
+	if (end > cpu->aux_stored)
+		end = cpu->aux_stored;
+	if (end > cpu->aux_named)
+		cpu->aux_named = end;
+}
+
 static void check_aux(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
 		      const struct flowtap_record *record, uint64_t offset)
 {
 	const struct flowtap_record_aux *aux = (const void *)record;
-	uint64_t there = flowtap_aux_index_count(&records->aux, cpu->cpu, offset, aux->offset,
-						 aux->size);
 
 	cpu->found.samples++;
 	cpu->found.aux_bytes += aux->size;
@@ -173,13 +196,7 @@ static void check_aux(struct flowtap_check_records *records, struct flowtap_chec
 		SAY(records, offset, "an AUX record of %" PRIu64 " bytes", (uint64_t)aux->size);
 		return;
 	}
-	if (aux->offset < cpu->aux_named)
-		SAY(records, offset, "an AUX record of bytes from %" PRIu64 " on, after one of "
-		    "bytes up to %" PRIu64, (uint64_t)aux->offset, cpu->aux_named);
-	else if (there < aux->size && !records->overwrite && !records->damaged)
-		SAY(records, offset, "an AUX record of %" PRIu64 " bytes, before which there are %"
-		    PRIu64 " of them", (uint64_t)aux->size, there);
-	cpu->aux_named = aux->offset + aux->size;
+	check_named(records, cpu, aux, offset);
 	if (aux->since > aux->time)
 		SAY(records, offset, "an AUX record that ended before it began");
 	if (aux->cpu != cpu->cpu)

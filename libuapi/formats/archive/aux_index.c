@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Keeps the offsets of AUX blocks by CPU in the order of the file, and finds a position by binary
- * search.
+ * search. How many bytes follow each other without a hole is kept as well: records may name any
+ * number of them, again and again.
  */
 #include "formats/archive/aux_index.h"
 
@@ -15,6 +16,7 @@ struct block {
 	uint64_t offset;
 	uint64_t position;
 	uint32_t size;
+	uint32_t stretch;	/* that it is part of */
 };
 
 /* Blocks of one stream: their offsets grow. */
@@ -30,6 +32,8 @@ struct flowtap_aux_cpu {
 	size_t n;
 	struct run *runs;
 	size_t n_runs;
+	uint64_t *ends;		/* of stretches: of a run's blocks that begin where one ended */
+	size_t n_ends;
 };
 
 static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
@@ -70,11 +74,21 @@ static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t position)
 	return 0;
 }
 
+/* The block that comes next begins a stretch. */
+static int begin_stretch(struct flowtap_aux_cpu *cpu)
+{
+	if (cpu->n_ends > UINT32_MAX || FLOWTAP_GROW(cpu->ends, cpu->n_ends))
+		return -ENOMEM;
+	cpu->n_ends++;
+	return 0;
+}
+
 int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint64_t offset,
 			  uint64_t size, uint64_t position)
 {
-	const struct block *last;
 	struct flowtap_aux_cpu *cpu;
+	uint64_t last = 0;
+	bool first;
 	int err;
 
 	if (size > UINT32_MAX || offset > UINT64_MAX - size)
@@ -84,12 +98,23 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 		return err;
 	if (FLOWTAP_GROW(cpu->blocks, cpu->n))
 		return -ENOMEM;
-	last = cpu->n ? &cpu->blocks[cpu->n - 1] : NULL;
-	if (!last || cpu->fresh || offset < last->offset + last->size)
+	if (cpu->n_ends)
+		last = cpu->ends[cpu->n_ends - 1];
+	first = !cpu->n || cpu->fresh || offset < last;
+	if (first)
 		err = begin_run(cpu, position);
-	if (!err)
-		cpu->blocks[cpu->n++] = (struct block) { offset, position, (uint32_t)size };
-	return err;
+	if (!err && (first || offset != last))
+		err = begin_stretch(cpu);
+	if (err)
+		return err;
+	cpu->ends[cpu->n_ends - 1] = offset + size;
+	cpu->blocks[cpu->n++] = (struct block) {
+		.offset = offset,
+		.position = position,
+		.size = (uint32_t)size,
+		.stretch = (uint32_t)(cpu->n_ends - 1),
+	};
+	return 0;
 }
 
 void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t number)
@@ -116,18 +141,17 @@ static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t po
 	return low ? &cpu->runs[low - 1] : NULL;
 }
 
-bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number,
-			    uint64_t position, uint64_t offset, struct flowtap_aux_piece *piece)
+/* Of the CPU's run there: the first block that ends after the offset, or NULL. */
+static const struct block *find_block(const struct flowtap_aux_cpu *cpu, uint64_t position,
+				      uint64_t offset)
 {
-	const struct flowtap_aux_cpu *cpu = find_cpu(index, number);
 	const struct run *run = cpu ? find_run(cpu, position) : NULL;
-	uint64_t low, high, skip;
+	uint64_t low, high;
 
 	if (!run)
-		return false;
+		return NULL;
 	low = run->first;
 	high = run + 1 < cpu->runs + cpu->n_runs ? run[1].first : cpu->n;
-	/* The first one that ends after the offset. */
 	for (uint64_t end = high; low < end;) {
 		uint64_t middle = low + (end - low) / 2;
 
@@ -136,28 +160,37 @@ bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t numb
 		else
 			low = middle + 1;
 	}
-	if (low == high)
+	return low < high ? &cpu->blocks[low] : NULL;
+}
+
+bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number,
+			    uint64_t position, uint64_t offset, struct flowtap_aux_piece *piece)
+{
+	const struct block *block = find_block(find_cpu(index, number), position, offset);
+	uint64_t skip;
+
+	if (!block)
 		return false;
-	skip = offset > cpu->blocks[low].offset ? offset - cpu->blocks[low].offset : 0;
+	skip = offset > block->offset ? offset - block->offset : 0;
 	*piece = (struct flowtap_aux_piece) {
-		.offset = cpu->blocks[low].offset + skip,
-		.size = cpu->blocks[low].size - skip,
-		.position = cpu->blocks[low].position + skip,
+		.offset = block->offset + skip,
+		.size = block->size - skip,
+		.position = block->position + skip,
 	};
 	return true;
 }
 
-uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
+uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t number,
 				 uint64_t position, uint64_t offset, uint64_t size)
 {
-	struct flowtap_aux_piece piece;
-	uint64_t done = 0;
+	const struct flowtap_aux_cpu *cpu = find_cpu(index, number);
+	const struct block *block = find_block(cpu, position, offset);
+	uint64_t there;
 
-	while (done < size && offset + done >= offset &&
-	       flowtap_aux_index_find(index, cpu, position, offset + done, &piece) &&
-	       piece.offset == offset + done)
-		done += piece.size < size - done ? piece.size : size - done;
-	return done;
+	if (!block || block->offset > offset)
+		return 0;
+	there = cpu->ends[block->stretch] - offset;
+	return there < size ? there : size;
 }
 
 void flowtap_aux_index_free(struct flowtap_aux_index *index)
@@ -165,6 +198,7 @@ void flowtap_aux_index_free(struct flowtap_aux_index *index)
 	for (uint32_t i = 0; i < index->n; i++) {
 		free(index->cpus[i].blocks);
 		free(index->cpus[i].runs);
+		free(index->cpus[i].ends);
 	}
 	free(index->cpus);
 	flowtap_hash_table_free(&index->by_cpu);

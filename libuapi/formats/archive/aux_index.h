@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Where in an archive the bytes of AUX areas are. Memory: 24 bytes for each AUX block, 16 for each
- * stream.
+ * stream, 8 for each stretch of bytes without a hole.
  */
 #ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_AUX_INDEX_H
 #define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_AUX_INDEX_H
@@ -41,7 +41,10 @@ void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t cpu);
  */
 bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t cpu, uint64_t position,
 			    uint64_t offset, struct flowtap_aux_piece *piece);
-/* How many of the bytes from `offset` on are there, at most size. */
+/*
+ * How many of the bytes from `offset` on are there, at most size: one search, however many blocks
+ * have them.
+ */
 uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
 				 uint64_t position, uint64_t offset, uint64_t size);
 void flowtap_aux_index_free(struct flowtap_aux_index *index);

@@ -151,6 +151,24 @@ TEST(says_what_is_wrong_with_aux_records_and_blocks)
 	}
 }
 
+/* One that goes back is told, and names nothing anew: the next one goes back as well. */
+TEST(what_was_named_stays_named_after_a_record_that_goes_back)
+{
+	struct made made = whole;
+
+	made.record[1].offset = 10;
+	made.record[1].size = 20;
+	made.record[2].offset = 40;
+	made.record[2].size = 10;
+	made.stats.aux_bytes = 90;
+	EXPECT_EQ(2, check_made(&made).problems) TH_LOG("%s", first);
+	/* Nor does one that claims more than there is take it from those after it. */
+	made = whole;
+	made.record[0].size = -1ULL;
+	made.stats.aux_bytes = 40 + 50 - 1ULL;
+	EXPECT_EQ(2, check_made(&made).problems) TH_LOG("%s", first);
+}
+
 TEST(of_a_flight_recorder_bytes_may_be_missing)
 {
 	struct made made = whole;
