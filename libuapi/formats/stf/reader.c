@@ -347,7 +347,7 @@ static bool long_text(uint8_t descriptor, uint64_t payload)
 }
 
 /* One record. *status: of what it led to. */
-static int step(struct stf_reader *reader, uint64_t *skip, int *status)
+static int step(struct stf_reader *reader, int *status)
 {
 	struct stf_source *input = &reader->input;
 	const uint8_t *bytes = input->bytes + input->at;
@@ -376,7 +376,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 	if (long_text(bytes[0], payload)) {
 		reader->read->records++;
 		reader->read->extra[FLOWTAP_READ_COMMENTS] += bytes[0] == STF_COMMENT;
-		*skip = 1 + payload;
+		reader->skip = 1 + payload;
 		return STEP_RECORD;
 	}
 	if (payload > size - 1)
@@ -388,13 +388,14 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 }
 
 /* Of what is to be passed over, as much as there is. */
-static void pass(struct stf_source *input, uint64_t *skip)
+static void pass(struct stf_reader *reader)
 {
+	struct stf_source *input = &reader->input;
 	size_t there = input->end - input->at;
-	size_t n = *skip < there ? (size_t)*skip : there;
+	size_t n = reader->skip < there ? (size_t)reader->skip : there;
 
 	input->at += n;
-	*skip -= n;
+	reader->skip -= n;
 }
 
 static void show_progress(struct stf_reader *reader)
@@ -413,6 +414,8 @@ static int drop_group(struct stf_reader *reader, const char *detail)
 	int status;
 
 	stf_new_group(&reader->group);
+	/* What comes next is not the rest of a long record. */
+	reader->skip = 0;
 	if (!reader->body)
 		return flowtap_stf_flush(reader);
 	/* The opcode that these are after is lost as well. */
@@ -544,7 +547,6 @@ static int seek(struct stf_reader *reader)
 static int read_all(struct stf_reader *reader)
 {
 	struct stf_source *input = &reader->input;
-	uint64_t skip = 0;
 	bool sought = false;
 	int status = 0, found;
 
@@ -556,25 +558,24 @@ static int read_all(struct stf_reader *reader)
 			if (status)
 				return status;
 		}
-		pass(input, &skip);
+		pass(reader);
 		found = STEP_MORE;
-		if (!skip) {
+		if (!reader->skip) {
 			status = reader->holds ? 0 : flowtap_stf_run(reader);
 			if (!status)
-				found = step(reader, &skip, &status);
+				found = step(reader, &status);
 		}
 		if (status)
 			return status;
 		if (found == STEP_RECORD)
 			continue;
 		if (found == STEP_MORE && input->over)
-			return end(reader, skip || input->at < input->end);
+			return end(reader, reader->skip || input->at < input->end);
 		if (found == STEP_LOST) {
 			status = drop_group(reader, reader->another ? STF_ANOTHER : STF_NO_RECORD);
 			if (status || reader->another || !stf_source_give_up(input) ||
 			    !reader->body)
 				return status;
-			skip = 0;
 		}
 		if (!reader->learned->run.size)
 			flowtap_learned_trim(reader->learned);

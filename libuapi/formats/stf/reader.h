@@ -34,6 +34,7 @@ struct stf_reader {
 	struct stf_source input;
 	struct stf_widths widths;
 	uint64_t record;		/* offset of the one that is looked at */
+	uint64_t skip;			/* bytes of a long record that are still to be passed over */
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
 	bool headless;			/* the header is lost: what comes after it cannot be read */

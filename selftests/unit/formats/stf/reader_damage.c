@@ -8,6 +8,8 @@
 
 #include "formats/stf/comments.h"
 #include "formats/stf/layout.h"
+#include "formats/zstf/writer.h"
+#include "support/hex.h"
 #include "support/stf_reading.h"
 #include "support/stf_steps.h"
 
@@ -523,6 +525,63 @@ TEST(without_its_header_a_file_is_lost_and_says_so)
 	EXPECT_NE(NULL, strstr(reading.reasons, "the header is lost with it"));
 	reading_free(&reading);
 	output_free(&whole);
+}
+
+static void put_nops(struct flowtap_write_buffer *out, unsigned int n)
+{
+	while (n--)
+		flowtap_write_buffer_add(out, "\xf1\x01\x00", 3);
+}
+
+/* The first ends within a comment of 20000 bytes, all but 100 of it are in the second. */
+static struct output made_chunks(unsigned int nops)
+{
+	static const uint8_t text[20000] = "a comment that nobody looks at";
+	const struct flowtap_zstf_options options = { .markers = nops, .level = 1 };
+	struct flowtap_write_buffer out;
+	struct output file = output_new();
+	struct hex header = { .size = 0 };
+	struct flowtap_zstf *zstf;
+
+	hex_add(&header, "01 535446 02 01000000 05000000 04 0100 05 0200 06 ff 000000 0000 "
+			 "07 2004080000000000 09 0000010000000000 13");
+	if (flowtap_write_buffer_init(&out, file.fd) || flowtap_zstf_new(&out, &options, &zstf))
+		abort();
+	flowtap_write_buffer_add(&out, header.bytes, header.size);
+	put_nops(&out, nops);
+	flowtap_write_buffer_add(&out, "\x03\x20\x4e\0\0", 5);
+	flowtap_write_buffer_add(&out, text, 100);
+	flowtap_zstf_cut(zstf, 0x20000);
+	flowtap_write_buffer_add(&out, text + 100, sizeof(text) - 100);
+	put_nops(&out, nops);
+	flowtap_zstf_cut(zstf, 0x30000);
+	put_nops(&out, nops);
+	if (flowtap_zstf_finish(zstf))
+		abort();
+	flowtap_zstf_free(zstf);
+	flowtap_write_buffer_free(&out);
+	output_read(&file);
+	return file;
+}
+
+TEST(after_a_damaged_chunk_nothing_is_the_rest_of_a_long_record)
+{
+	const unsigned int nops = 10000;
+	struct output file = made_chunks(nops);
+	uint64_t index = stf_number(file.bytes + 12, 8);
+	struct reading reading;
+
+	read_file(&reading, file.fd, NULL);
+	EXPECT_EQ(0, reading.read.problems) TH_LOG("%s", reading.reasons);
+	EXPECT_EQ(3 * nops, reading.read.instructions);
+	reading_free(&reading);
+	file.bytes[stf_number(file.bytes + index + 8 + FLOWTAP_ZSTF_ENTRY, 8) + 20] ^= 1;
+	read_bytes(&reading, file.bytes, file.size);
+	EXPECT_EQ(1, reading.read.problems) TH_LOG("%s", reading.reasons);
+	EXPECT_EQ(2 * nops, reading.read.instructions);
+	EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "range 30000 34e20 10000 "));
+	reading_free(&reading);
+	output_free(&file);
 }
 
 TEST(a_cut_gzip_stream_is_read_as_far_as_it_goes)
