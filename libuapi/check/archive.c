@@ -116,7 +116,7 @@ static int check_ring(struct archive *archive, const struct flowtap_archive_bloc
 		SAY(archive, block->offset, "records of more CPUs than there can be");
 		return 0;
 	}
-	return error ? error : flowtap_check_ring(&archive->records, block);
+	return error ? error : flowtap_check_stream(&archive->records, block);
 }
 
 static int check_block(struct archive *archive, const struct flowtap_archive_block *block)
@@ -128,13 +128,10 @@ static int check_block(struct archive *archive, const struct flowtap_archive_blo
 	case FLOWTAP_ARCHIVE_RING:
 		return check_ring(archive, block);
 	case FLOWTAP_ARCHIVE_AUX:
-		return flowtap_check_aux(&archive->records, block);
 	case FLOWTAP_ARCHIVE_CONFIGURE:
-		return flowtap_check_configure(&archive->records, block);
 	case FLOWTAP_ARCHIVE_STATS:
-		return flowtap_check_stats(&archive->records, block);
 	case FLOWTAP_ARCHIVE_BEGUN:
-		return flowtap_check_begun(&archive->records, block);
+		return flowtap_check_stream(&archive->records, block);
 	case FLOWTAP_ARCHIVE_END:
 		archive->end = block->offset;
 		return 0;

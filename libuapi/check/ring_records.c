@@ -5,6 +5,7 @@
  */
 #include "check/ring_records.h"
 
+#include "base/cpus.h"
 #include "base/vector.h"
 #include "check/internal.h"
 
@@ -44,21 +45,36 @@ void flowtap_check_records_free(struct flowtap_check_records *records)
 	flowtap_aux_index_free(&records->aux);
 }
 
-static struct flowtap_check_cpu *cpu_of(struct flowtap_check_records *records, uint32_t number)
+static int new_cpu(struct flowtap_check_records *records, uint32_t number, uint64_t hash)
+{
+	if (records->n_cpus == FLOWTAP_CPUS_MAX)
+		return -E2BIG;
+	if (FLOWTAP_GROW(records->cpus, records->n_cpus))
+		return -ENOMEM;
+	if (flowtap_hash_table_add(&records->by_cpu, hash, records->n_cpus))
+		return -ENOMEM;
+	records->cpus[records->n_cpus++] = (struct flowtap_check_cpu){ .cpu = number };
+	return 0;
+}
+
+/* 0; -E2BIG: it is one too many, and not kept; -ENOMEM. */
+static int find_cpu(struct flowtap_check_records *records, uint32_t number,
+		    struct flowtap_check_cpu **cpu)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t){ number }, 1);
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_cpu, hash);
 	uint32_t index;
+	int error;
 
-	while (flowtap_hash_table_next(&walk, &index))
-		if (records->cpus[index].cpu == number)
-			return &records->cpus[index];
-	if (FLOWTAP_GROW(records->cpus, records->n_cpus))
-		return NULL;
-	if (flowtap_hash_table_add(&records->by_cpu, hash, records->n_cpus))
-		return NULL;
-	records->cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
-	return &records->cpus[records->n_cpus++];
+	while (flowtap_hash_table_next(&walk, &index)) {
+		*cpu = &records->cpus[index];
+		if ((*cpu)->cpu == number)
+			return 0;
+	}
+	error = new_cpu(records, number, hash);
+	if (!error)
+		*cpu = &records->cpus[records->n_cpus - 1];
+	return error;
 }
 
 /* What a type needs; others than these are of a newer kernel. */
@@ -229,17 +245,14 @@ static void check_record(struct flowtap_check_records *records, struct flowtap_c
 		check_aux(records, cpu, record, offset);
 }
 
-int flowtap_check_ring(struct flowtap_check_records *records,
+static void check_ring(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
 		       const struct flowtap_archive_block *block)
 {
-	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
 	uint64_t begin = block->offset + sizeof(struct flowtap_archive_block_header);
 	const struct flowtap_record *record;
 	size_t at = 0;
 	int error;
 
-	if (!cpu)
-		return -ENOMEM;
 	while (!(error = flowtap_record_at(block->payload, block->size, at, &record))) {
 		check_record(records, cpu, record, begin + at);
 		at += record->size;
@@ -247,18 +260,15 @@ int flowtap_check_ring(struct flowtap_check_records *records,
 	if (error != -ENODATA)
 		SAY(records, begin + at, "no whole record begins here: the other %zu bytes of the "
 		    "block were passed over", block->size - at);
-	return 0;
 }
 
-int flowtap_check_aux(struct flowtap_check_records *records,
-		      const struct flowtap_archive_block *block)
+/* 0 or -ENOMEM. */
+static int check_aux_block(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+			   const struct flowtap_archive_block *block)
 {
-	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
 	uint64_t offset, position = block->offset + sizeof(struct flowtap_archive_block_header);
 	int error;
 
-	if (!cpu)
-		return -ENOMEM;
 	if (block->size < sizeof(offset)) {
 		SAY(records, block->offset, "an AUX block of %zu bytes, it needs %zu", block->size,
 		    sizeof(offset));
@@ -270,8 +280,8 @@ int flowtap_check_aux(struct flowtap_check_records *records,
 	if (error == -ENOMEM)
 		return error;
 	if (error) {
-		SAY(records, block->offset, error == -E2BIG ?
-		    "AUX areas of more CPUs than there can be" : "AUX bytes beyond all counting");
+		/* Of CPUs the index has no more than there are here. */
+		SAY(records, block->offset, "AUX bytes beyond all counting");
 		return 0;
 	}
 	if (offset < cpu->aux_stored)
@@ -288,20 +298,16 @@ static void copy(void *to, size_t size, const struct flowtap_archive_block *bloc
 	memcpy(to, block->payload, block->size < size ? block->size : size);
 }
 
-int flowtap_check_configure(struct flowtap_check_records *records,
+static void check_configure(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
 			    const struct flowtap_archive_block *block)
 {
-	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
 	struct flowtap_configure configure;
 
-	if (!cpu)
-		return -ENOMEM;
 	copy(&configure, sizeof(configure), block);
 	records->overwrite |= configure.flags & FLOWTAP_OVERWRITE;
 	/* Another stream. */
 	cpu->aux_named = cpu->aux_stored = 0;
 	flowtap_aux_index_restart(&records->aux, block->cpu);
-	return 0;
 }
 
 #define FIGURE(member) { #member, offsetof(struct flowtap_stats, member) / sizeof(__u64) }
@@ -318,31 +324,23 @@ static const struct {
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
 #define IN_RING 5U	/* figures of what is in the ring; the others are of what is not */
 
-int flowtap_check_stats(struct flowtap_check_records *records,
-			const struct flowtap_archive_block *block)
+static void check_stats(struct flowtap_check_cpu *cpu, const struct flowtap_archive_block *block)
 {
-	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
 	struct flowtap_stats stats;
 
-	if (!cpu)
-		return -ENOMEM;
 	copy(&stats, sizeof(stats), block);
 	cpu->stats = true;
 	cpu->stats_offset = block->offset;
 	for (size_t i = 0; i < FIGURES; i++)
 		((__u64 *)&cpu->expected)[figures[i].at] += ((__u64 *)&stats)[figures[i].at];
-	return 0;
 }
 
 /* What was counted before is in other archives. */
-int flowtap_check_begun(struct flowtap_check_records *records,
+static void check_begun(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
 			const struct flowtap_archive_block *block)
 {
-	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
 	struct flowtap_stats stats;
 
-	if (!cpu)
-		return -ENOMEM;
 	copy(&stats, sizeof(stats), block);
 	if (cpu->found.records || cpu->total_records)
 		SAY(records, block->offset, "CPU %u: BEGUN after records", cpu->cpu);
@@ -351,6 +349,32 @@ int flowtap_check_begun(struct flowtap_check_records *records,
 	cpu->begun = true;
 	for (size_t i = 0; i < FIGURES; i++)
 		((__u64 *)&cpu->expected)[figures[i].at] -= ((__u64 *)&stats)[figures[i].at];
+}
+
+int flowtap_check_stream(struct flowtap_check_records *records,
+			 const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu;
+	int error = find_cpu(records, block->cpu, &cpu);
+
+	if (error == -E2BIG) {
+		if (!records->too_many)
+			SAY(records, block->offset, "blocks of more CPUs than there can be");
+		records->too_many = true;
+		return 0;
+	}
+	if (error)
+		return error;
+	if (block->type == FLOWTAP_ARCHIVE_AUX)
+		return check_aux_block(records, cpu, block);
+	if (block->type == FLOWTAP_ARCHIVE_RING)
+		check_ring(records, cpu, block);
+	else if (block->type == FLOWTAP_ARCHIVE_CONFIGURE)
+		check_configure(records, cpu, block);
+	else if (block->type == FLOWTAP_ARCHIVE_STATS)
+		check_stats(cpu, block);
+	else if (block->type == FLOWTAP_ARCHIVE_BEGUN)
+		check_begun(records, cpu, block);
 	return 0;
 }
 

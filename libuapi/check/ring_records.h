@@ -26,19 +26,15 @@ struct flowtap_check_records {
 	struct flowtap_aux_index aux;
 	bool overwrite;			/* of one of the streams */
 	bool damaged;			/* something was passed over: much may be missing */
+	bool too_many;			/* CPUs, as was said */
 };
 
-/* The next block of RING, AUX, CONFIGURE, BEGUN, STATS: what is wrong is said. 0 or -ENOMEM. */
-int flowtap_check_ring(struct flowtap_check_records *records,
-		       const struct flowtap_archive_block *block);
-int flowtap_check_aux(struct flowtap_check_records *records,
-		      const struct flowtap_archive_block *block);
-int flowtap_check_configure(struct flowtap_check_records *records,
-			    const struct flowtap_archive_block *block);
-int flowtap_check_begun(struct flowtap_check_records *records,
-			const struct flowtap_archive_block *block);
-int flowtap_check_stats(struct flowtap_check_records *records,
-			const struct flowtap_archive_block *block);
+/*
+ * The next block of RING, AUX, CONFIGURE, BEGUN or STATS: what is wrong is said. Of more CPUs than
+ * there can be nothing is kept. 0 or -ENOMEM.
+ */
+int flowtap_check_stream(struct flowtap_check_records *records,
+			 const struct flowtap_archive_block *block);
 /* When all blocks were there: whether the counts are those of the records. */
 void flowtap_check_counts(struct flowtap_check_records *records);
 /* The next record in order of time. 0 or -ENOMEM. */

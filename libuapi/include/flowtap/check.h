@@ -77,9 +77,9 @@ struct flowtap_check {
 };
 
 /*
- * fd: a regular file, borrowed, read from its beginning. Memory is some 100 bytes for each task and
- * CPU, 16 for each RING block, 24 for each AUX block, and what the readers of archives and .zstf
- * take. 0: it was read as far as can be, see `problems`; -EBADMSG: none of these formats;
+ * fd: a regular file, borrowed, read from its beginning. Memory is some 50 bytes for each task, up
+ * to 130 KiB for each of at most 8192 CPUs, 16 bytes for each RING block, 24 to 48 for each AUX
+ * block, up to twice that where lists have grown, and what the readers of archives and .zstf take. 0: it was read as far as can be, see `problems`; -EBADMSG: none of these formats;
  * -EPROTONOSUPPORT: an archive of another version; -ENOMEM; -errno of read.
  */
 int flowtap_check_file(struct flowtap_check *check, int fd);

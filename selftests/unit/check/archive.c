@@ -3,6 +3,7 @@
 #include <flowtap/archive.h>
 #include <flowtap/check.h>
 
+#include "base/cpus.h"
 #include "checked.h"
 #include "support/sink.h"
 
@@ -282,6 +283,28 @@ TEST(after_a_place_that_was_passed_over_more_may_be_lost)
 	break_block(output.fd, made.trigger.text);
 	ASSERT_EQ(0, check_fd(&check, output.fd));
 	EXPECT_EQ(3, check.problems);
+	output_free(&output);
+}
+
+/* Each of their blocks is well made: whoever writes a number for each takes no memory with it. */
+TEST(of_more_cpus_than_there_can_be_nothing_is_kept)
+{
+	static const struct flowtap_stats stats = { .samples = 1 };
+	struct output output = output_new();
+	struct flowtap_check check;
+
+	if (flowtap_archive_create(output.fd, &writer))
+		abort();
+	for (uint32_t cpu = 0; cpu < FLOWTAP_CPUS_MAX + 1000; cpu++)
+		ASSERT_EQ(0, flowtap_archive_write(writer, FLOWTAP_ARCHIVE_STATS, cpu * 1000003, 1,
+						   &stats, sizeof(stats), NULL, 0));
+	put(FLOWTAP_ARCHIVE_END, NULL, 0);
+	ASSERT_EQ(0, flowtap_archive_flush(writer));
+	flowtap_archive_writer_free(writer);
+	ASSERT_EQ(0, check_fd(&check, output.fd));
+	EXPECT_STREQ("blocks of more CPUs than there can be", first.reason);
+	/* And one sample that is missing of each CPU that is kept. */
+	EXPECT_EQ(1 + FLOWTAP_CPUS_MAX, check.problems);
 	output_free(&output);
 }
 
