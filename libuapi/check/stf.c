@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HEAD		64U		/* of a payload this much is looked at */
 #define CAPACITY		(256U << 10)
@@ -74,8 +75,20 @@ static void check_even(struct flowtap_stf_rules *rules, const char *name, uint64
 static void check_iem(struct flowtap_stf_rules *rules, unsigned int iem)
 {
 	rules->encoding.iem = (uint16_t)iem;
-	if (rules->encoding.isa == ISA_RISCV ? iem != 1 && iem != 2 : iem != 0 && iem != 2)
+	if (!rules->seen[STF_ISA])
+		SAY(rules, "INST_IEM before ISA");
+	else if (rules->encoding.isa == ISA_RISCV ? iem != 1 && iem != 2 : iem != 0 && iem != 2)
 		SAY(rules, "INST_IEM %u is none of ISA %u", iem, rules->encoding.isa);
+}
+
+static void check_isa(struct flowtap_stf_rules *rules, unsigned int isa)
+{
+	rules->encoding.isa = (uint16_t)isa;
+	if (!isa || isa > 4)
+		SAY(rules, "ISA %u", isa);
+	/* What came before it could not be judged yet. */
+	if (rules->group.forces)
+		check_even(rules, "FORCE_PC", rules->group.force_pc);
 }
 
 static void check_vlen(struct flowtap_stf_rules *rules, uint64_t vlen)
@@ -109,15 +122,18 @@ static void check_header(struct flowtap_stf_rules *rules, uint8_t descriptor,
 	    descriptor != STF_CLOCK_ID)
 		SAY(rules, "a second %s", stf_name(descriptor));
 	switch (descriptor) {
+	case STF_IDENTIFIER:
+		/* A plain file is known by it; a .zstf is by what it is packed in. */
+		if (memcmp(payload, "STF", 3))
+			SAY(rules, "the identifier is not STF");
+		break;
 	case STF_VERSION:
 		if (stf_number(payload, 4) != 1 || stf_number(payload + 4, 4) < 2)
 			SAY(rules, "version %" PRIu64 ".%" PRIu64 ", readers take 1.2 and above",
 			    stf_number(payload, 4), stf_number(payload + 4, 4));
 		break;
 	case STF_ISA:
-		rules->encoding.isa = (uint16_t)stf_number(payload, 2);
-		if (!rules->encoding.isa || rules->encoding.isa > 4)
-			SAY(rules, "ISA %u", rules->encoding.isa);
+		check_isa(rules, (unsigned int)stf_number(payload, 2));
 		break;
 	case STF_INST_IEM:
 		check_iem(rules, (unsigned int)stf_number(payload, 2));

@@ -54,6 +54,10 @@ static void parse_isa(struct stf_reader *reader)
 	reader->unsupported = isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "an unknown ISA";
 	if (isa == ISA_RISCV && reader->iem == IEM_RV32)
 		reader->unsupported = "RV32 code";
+	else if (isa == ISA_RISCV && reader->iem != IEM_RV64)
+		flowtap_stf_problem(reader, reader->record,
+				    "INST_IEM %u is none of RISC-V's: read as %u, which is RV64",
+				    reader->iem, IEM_RV64);
 	if (reader->any_emitted && (reader->emitted.isa != FLOWTAP_ISA_RV64) != arm)
 		reader->unsupported = "a trace whose comments are of another ISA";
 	/* Arm: until a comment says something else. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that the STF checker reads traces of others and by hand, and finds each rule broken. */
+#include "checked.h"
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 #include "support/hex.h"
@@ -16,6 +17,11 @@
 #include "support/kselftest_harness.h"
 
 #define CORPUS "../shared/corpus/stf/"
+
+static void put_words(uint8_t *to, const uint64_t *words, size_t n)
+{
+	memcpy(to, words, n * sizeof(*words));
+}
 
 static bool there(const char *path)
 {
@@ -312,6 +318,7 @@ static const struct rule rules[] = {
 	BREAKS(BEGIN ISA, ISA, "a second ISA"),
 	BREAKS(BEGIN, "04 0300", "ISA 3"),
 	BREAKS(BEGIN, IEM, "INST_IEM before ISA"),
+	BREAKS(BEGIN, "05 0000", "INST_IEM before ISA"),
 	BREAKS(BEGIN ISA, "05 0300", "INST_IEM 3"),
 	BREAKS(BEGIN ISA IEM, "06 00 000000 0000", "generator 0"),
 	BREAKS(BEGIN ISA IEM FEATURE, FEATURE, "a second TRACE_INFO_FEATURE"),
@@ -427,6 +434,84 @@ TEST(names_the_rule_that_is_broken_and_where)
 			TH_LOG("rule %zu wants \"%s\", got \"%s\"", i, rule->reason, check.reason);
 		EXPECT_EQ(offset, check.offset)
 			TH_LOG("rule %zu: %s", i, rule->reason);
+	}
+}
+
+/*
+ * Rows that flowtap_check_file takes: ISAs that flowtap does not write, and of the changes of mode
+ * in one group of records all but the last, whose order no text of STF rules.
+ */
+static const char *const otherwise[] = {
+	"ISA 3", "three changes of mode", "a switch to mode 1 without FORCE_PC",
+};
+
+static bool is_otherwise(const char *reason)
+{
+	for (size_t i = 0; i < sizeof(otherwise) / sizeof(otherwise[0]); i++)
+		if (!strcmp(otherwise[i], reason))
+			return true;
+	return false;
+}
+
+/* What is wrong for every reader, not only for ours. */
+TEST(the_library_s_check_finds_each_of_these_where_it_is)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		const struct rule *rule = &rules[i];
+		struct hex trace = { .size = 0 };
+		struct flowtap_check check;
+		size_t offset;
+		int error;
+
+		if (rule->strict || rule->error == -ENODATA)
+			continue;
+		hex_add(&trace, rule->trace);
+		offset = trace.size;
+		hex_add(&trace, rule->rest);
+		error = check_bytes(&check, trace.bytes, trace.size);
+		/* Of no format at all. */
+		if (error == -EBADMSG && memcmp(trace.bytes, "\1STF", 4))
+			continue;
+		EXPECT_EQ(0, error);
+		EXPECT_EQ(!is_otherwise(rule->reason), check.problems && first.offset == offset)
+			TH_LOG("rule %zu: \"%s\" at %zu is \"%s\" at %llu", i, rule->reason,
+			       offset, first.reason, (unsigned long long)first.offset);
+	}
+}
+
+/* Whether an address may be odd is only known then. */
+TEST(a_force_pc_is_looked_at_when_the_isa_is_known)
+{
+	struct hex trace = { .size = 0 };
+	struct flowtap_check check;
+	size_t offset;
+
+	hex_add(&trace, BEGIN "09 0100010000000000 ");
+	offset = trace.size;
+	hex_add(&trace, ISA IEM INFO FEATURE END NOP);
+	EXPECT_EQ(0, check_bytes(&check, trace.bytes, trace.size));
+	EXPECT_EQ(1, check.problems);
+	EXPECT_EQ(offset, first.offset);
+	EXPECT_STREQ("FORCE_PC 0x10001 is odd", first.reason);
+}
+
+/* The same in a .zstf, whose first bytes say nothing of its records. */
+TEST(the_library_s_check_looks_at_the_identifier_of_a_compressed_trace)
+{
+	struct hex trace = { .size = 0 };
+	uint8_t file[4096] = "ZSTF";
+	struct flowtap_check check;
+	size_t size = 20;
+
+	hex_add(&trace, START NOP);
+	for (int wrong = 0; wrong < 2; wrong++) {
+		trace.bytes[3] ^= wrong;
+		size = 20 + ZSTD_compress(file + 20, sizeof(file) - 20, trace.bytes, trace.size, 1);
+		put_words(file + 4, (uint64_t[]){ 4, size }, 2);
+		put_words(file + size, (uint64_t[]){ 1, 20, 0, trace.size }, 4);
+		EXPECT_EQ(0, check_bytes(&check, file, size + 32));
+		EXPECT_EQ(wrong, check.problems) TH_LOG("%s", first.reason);
+		EXPECT_STREQ(wrong ? "the identifier is not STF" : "", first.reason);
 	}
 }
 
@@ -569,11 +654,6 @@ static int find_half(void *argument, const struct stfcheck_insn *insn)
 	return 0;
 }
 
-static void put_words(uint8_t *to, const uint64_t *words, size_t n)
-{
-	memcpy(to, words, n * sizeof(*words));
-}
-
 /* sample_user in two chunks, the second one from 0x10008 on. */
 static size_t make_zstf(uint8_t *file)
 {
@@ -605,7 +685,7 @@ static int open_bytes(const uint8_t *bytes, size_t size, struct stfcheck_file *f
 }
 
 /* What comes of a file: 0 or the first error. */
-static int check_bytes(const uint8_t *bytes, size_t size)
+static int check_zstf(const uint8_t *bytes, size_t size)
 {
 	struct stfcheck check = { .strict = true };
 	struct stfcheck_file file;
@@ -647,23 +727,23 @@ TEST(refuses_chunks_that_are_damaged_cut_or_elsewhere)
 	size_t size = make_zstf(bytes), silent = 0;
 
 	for (size_t cut = 20; cut < size; cut++)
-		EXPECT_EQ(-EBADMSG, check_bytes(bytes, cut));
+		EXPECT_EQ(-EBADMSG, check_zstf(bytes, cut));
 	for (size_t bit = 8 * 4; bit < 8 * size; bit++) {
 		memcpy(damaged, bytes, size);
 		damaged[bit / 8] ^= 1 << bit % 8;
-		silent += !check_bytes(damaged, size);
+		silent += !check_zstf(damaged, size);
 	}
 	/* These frames have no checksum: data bits can change that no rule is about. */
 	EXPECT_LT(silent, 8 * size / 4);
 	for (size_t at = size - 56; at < size; at++) {
 		memcpy(damaged, bytes, size);
 		damaged[at] ^= 1;
-		EXPECT_GT(0, check_bytes(damaged, size)) TH_LOG("byte %zu of the index", at);
+		EXPECT_GT(0, check_zstf(damaged, size)) TH_LOG("byte %zu of the index", at);
 	}
 	for (size_t at = 4; at < 20; at++) {
 		memcpy(damaged, bytes, size);
 		damaged[at] ^= 1;
-		EXPECT_GT(0, check_bytes(damaged, size)) TH_LOG("byte %zu", at);
+		EXPECT_GT(0, check_zstf(damaged, size)) TH_LOG("byte %zu", at);
 	}
 }
 

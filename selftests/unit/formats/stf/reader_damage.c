@@ -122,6 +122,22 @@ TEST(the_version_is_looked_at)
 	output_free(&made);
 }
 
+TEST(an_encoding_that_the_isa_does_not_have_is_told)
+{
+	struct output made = made_stf(7, false, 12, NULL);
+	uint8_t *iem = memmem(made.bytes, made.size, "\x04\x01\0\x05\x02", 5);
+	struct reading reading;
+
+	ASSERT_NE(NULL, iem);
+	iem[4] = 3;
+	read_bytes(&reading, made.bytes, made.size);
+	EXPECT_EQ(1, reading.read.problems);
+	EXPECT_NE(NULL, strstr(reading.reasons, "INST_IEM 3 is none of RISC-V's: read as 2"));
+	EXPECT_LE(12, reading.read.instructions);
+	reading_free(&reading);
+	output_free(&made);
+}
+
 TEST(a_trace_that_was_cut_is_noticed_wherever_that_was)
 {
 	for (int arm = 0; arm < 2; arm++) {
