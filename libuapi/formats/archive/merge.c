@@ -17,6 +17,8 @@
 #include "base/vector.h"
 
 #define WINDOW (2 * FLOWTAP_RECORD_MAX)
+/* Of so many records with one time it is looked which one comes first. */
+#define TIED_MOST 64U
 
 /* Every record type begins like this. */
 struct timed {
@@ -56,7 +58,6 @@ struct flowtap_merge {
 	/* The cursors that have a head: a binary heap, the first in order on top. */
 	uint32_t *heap;
 	uint32_t n_heap;
-	uint32_t *aside;	/* of the same capacity */
 	/* The last of each task that was handed out. */
 	struct task *tasks;
 	uint32_t n_tasks;
@@ -86,7 +87,6 @@ void flowtap_merge_free(struct flowtap_merge *merge)
 	}
 	free(merge->cursors);
 	free(merge->heap);
-	free(merge->aside);
 	free(merge->tasks);
 	flowtap_hash_table_free(&merge->by_cpu);
 	flowtap_hash_table_free(&merge->by_tid);
@@ -106,8 +106,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	}
 	if (merge->n == FLOWTAP_CPUS_MAX)
 		return -E2BIG;
-	if (FLOWTAP_GROW(merge->cursors, merge->n) || FLOWTAP_GROW(merge->heap, merge->n) ||
-	    FLOWTAP_GROW(merge->aside, merge->n))
+	if (FLOWTAP_GROW(merge->cursors, merge->n) || FLOWTAP_GROW(merge->heap, merge->n))
 		return -ENOMEM;
 	if (flowtap_hash_table_add(&merge->by_cpu, hash, merge->n))
 		return -ENOMEM;
@@ -351,25 +350,27 @@ static bool is_tied(const struct timed *a, const struct timed *b)
 
 /*
  * The cursor whose turn it is. Clocks are coarse (a RISC-V timebase may tick once a microsecond):
- * of records with one time those come first that do not miss a predecessor.
+ * of records with one time those come first that do not miss a predecessor. More than some of them
+ * are a broken clock's, or somebody malicious wrote them: each would be looked at for each other.
  */
 static uint32_t choose(struct flowtap_merge *merge)
 {
-	uint32_t n = 0, chosen = pop(merge);
+	uint32_t aside[TIED_MOST], n = 0, chosen = pop(merge);
 	const struct timed *first = merge->cursors[chosen].head;
 
 	while (is_early(merge, &merge->cursors[chosen])) {
-		merge->aside[n++] = chosen;
-		if (!merge->n_heap || !is_tied(merge->cursors[merge->heap[0]].head, first)) {
+		aside[n++] = chosen;
+		if (n == TIED_MOST || !merge->n_heap ||
+		    !is_tied(merge->cursors[merge->heap[0]].head, first)) {
 			/* All of them do: something was lost. */
-			chosen = merge->aside[0];
-			merge->aside[0] = merge->aside[--n];
+			chosen = aside[0];
+			aside[0] = aside[--n];
 			break;
 		}
 		chosen = pop(merge);
 	}
 	while (n)
-		push(merge, merge->aside[--n]);
+		push(merge, aside[--n]);
 	return chosen;
 }
 
