@@ -304,8 +304,8 @@ static void check_transfer(struct flowtap_stf_rules *rules, const struct stf_abi
 }
 
 /*
- * The first instruction may be in any mode, and so may be one at a forced PC, but RISC-V's user
- * mode.
+ * The first instruction may be in any mode, and so may be one at a forced PC, or where the mode
+ * before is not known, but RISC-V's user mode.
  */
 static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 {
@@ -315,7 +315,8 @@ static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 	if (group->mode == MODE_UNKNOWN || xret || !rules->check->instructions)
 		return;
 	/* stf_check rejects it even beside a FORCE_PC, or if it is user mode already. */
-	if (!(riscv && !group->mode) && (group->mode == rules->mode || group->forces))
+	if (!(riscv && !group->mode) &&
+	    (group->mode == rules->mode || rules->mode == MODE_UNKNOWN || group->forces))
 		return;
 	if (!group->mode)
 		SAY(rules, "a switch to user mode that is no xRET");
@@ -467,6 +468,9 @@ void flowtap_stf_rules_resume(struct flowtap_stf_rules *rules, uint64_t offset, 
 	rules->skip = 0;
 	rules->lost = rules->at_opcode = false;
 	rules->unknown_pc = NULL;
+	/* What is missing may have said another one of each. */
+	rules->encoding.arm = FLOWTAP_ISA_RV64;
+	rules->mode = MODE_UNKNOWN;
 	rules->group = (struct group){ .mode = MODE_UNKNOWN };
 }
 

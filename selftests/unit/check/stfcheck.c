@@ -515,6 +515,57 @@ TEST(the_library_s_check_looks_at_the_identifier_of_a_compressed_trace)
 	}
 }
 
+#define MODE_M	"64 0000000000000040 01 0300000000000000 "
+#define ARM	BEGIN "04 0200 05 0000 " INFO "07 0804080000000000 " PID PC END
+#define CONTEXT_A64 "03 #'context A64 EL0 nonsecure 64' "
+#define CONTEXT_T32 "03 #'context T32 EL0 nonsecure 32' "
+
+/* Chunks of two instructions each, of which the second is damaged. */
+static size_t make_damaged(uint8_t *file, size_t capacity, const char *const chunks[3])
+{
+	uint64_t index[10] = { 3 }, *entry = index + 1;
+	size_t size = 20;
+
+	memcpy(file, "ZSTF", 4);
+	for (uint64_t i = 0; i < 3; i++, entry += 3) {
+		struct hex trace = { .size = 0 };
+
+		hex_add(&trace, chunks[i]);
+		put_words((uint8_t *)entry, (uint64_t[]){ size, i ? 0x10008 : 0, trace.size }, 3);
+		size += ZSTD_compress(file + size, capacity - size, trace.bytes, trace.size, 1);
+	}
+	file[index[4]] ^= 1;
+	put_words(file + 4, (uint64_t[]){ 2, size }, 2);
+	put_words(file + size, index, 10);
+	return size + sizeof(index);
+}
+
+/* Of what is missing nothing is said, nor of what it may have said. */
+TEST(the_library_s_check_knows_no_encoding_or_mode_after_a_damaged_chunk)
+{
+	static const struct {
+		const char *chunks[3];
+		unsigned int problems;
+	} cases[] = {
+		{ { ARM CONTEXT_A64 "f0 1f2003d5 f0 1f2003d5", CONTEXT_T32 "f1 00bf f1 00bf",
+		    "f1 00bf f1 00bf" }, 1 },
+		{ { ARM CONTEXT_A64 "f0 1f2003d5 f0 1f2003d5", CONTEXT_T32 "f1 00bf f1 00bf",
+		    CONTEXT_A64 "f1 00bf f1 00bf" }, 3 },
+		{ { START NOP NOP, NOP NOP, MODE_S NOP NOP }, 1 },
+		{ { START NOP NOP, NOP NOP, MODE_S NOP MODE_M NOP }, 2 },
+		{ { HEADER PID MODE_S NOP NOP, NOP NOP, MODE_U NOP NOP }, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t file[4096];
+		struct flowtap_check check;
+
+		EXPECT_EQ(0, check_bytes(&check, file, make_damaged(file, sizeof(file),
+								    cases[i].chunks)));
+		EXPECT_EQ(cases[i].problems, check.problems) TH_LOG("%zu: %s", i, first.reason);
+	}
+}
+
 /* The comment "context RV64 EL0 mode=U". */
 #define USER "03 17000000 636f6e74657874205256363420454c30206d6f64653d55 "
 
