@@ -255,6 +255,15 @@ static int hold_comments(struct copier *copier, const uint8_t *bytes, size_t siz
 	return out->buffer.error;
 }
 
+/* After -EBADMSG of the input, or where it is over too early: said once. */
+static const char *what_is_missing(struct stf_source *input)
+{
+	if (!input->over)
+		return "the file is damaged";
+	input->unfinished = false;
+	return "the file ends here, the trace did not";
+}
+
 /* Something is missing here. */
 static int write_gap(struct copier *copier, const char *detail)
 {
@@ -287,7 +296,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 	size_t begin = kept(copier), have = copier->next - begin;
 	uint64_t all = size + have, done = have;
 	uint8_t *bytes = malloc(fits ? all : have + 1);
-	bool whole;
+	bool whole, damaged;
 
 	error = bytes ? write_until(copier, begin) : -ENOMEM;
 	if (!error)
@@ -306,13 +315,16 @@ static int copy_long(struct copier *copier, uint64_t size)
 		error = stf_source_more(input);
 	}
 	whole = !error && done == all;
+	damaged = error == -EBADMSG;
 	if (whole && (fits || group.any))
 		error = write_kept(copier, bytes, fits ? all : have);
-	else if (copier->body && bytes && (!error || error == -EBADMSG))
+	else if (copier->body && bytes && (!error || damaged))
 		hold_comments(copier, bytes, have);
+	if (damaged)
+		input->at = input->end;
 	begin_input(copier);
-	if (!error && !whole)
-		error = write_gap(copier, "the file ends here, the trace did not");
+	if (damaged || (!error && !whole))
+		error = write_gap(copier, what_is_missing(input));
 	else if (!error && !fits)
 		error = write_gap(copier, "a record that is too long was left out");
 	if (whole) {
@@ -415,12 +427,8 @@ static int more(struct copier *copier)
 	copier->whole -= gone;
 	copier->next -= gone;
 	copier->after -= copier->opcode ? gone : 0;
-	if (error == -EBADMSG) {
-		error = drop_group(copier, input->over ? "the file ends here, the trace did not"
-						       : "the file is damaged");
-		if (input->over)
-			input->unfinished = false;
-	}
+	if (error == -EBADMSG)
+		error = drop_group(copier, what_is_missing(input));
 	if (!error && input->resumed)
 		resume(copier);
 	if (copy->progress && input->done / PROGRESS != copier->progress / PROGRESS)

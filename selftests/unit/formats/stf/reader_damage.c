@@ -549,26 +549,32 @@ static void put_nops(struct flowtap_write_buffer *out, unsigned int n)
 		flowtap_write_buffer_add(out, "\xf1\x01\x00", 3);
 }
 
-/* The first ends within a comment of 20000 bytes, all but 100 of it are in the second. */
-static struct output made_chunks(unsigned int nops)
+/* The first ends within a comment of so many bytes, all but 100 of it are in the second. */
+static struct output made_chunks(unsigned int nops, uint32_t size)
 {
-	static const uint8_t text[20000] = "a comment that nobody looks at";
+	uint8_t *text = malloc(size);
 	const struct flowtap_zstf_options options = { .markers = nops, .level = 1 };
 	struct flowtap_write_buffer out;
 	struct output file = output_new();
 	struct hex header = { .size = 0 };
 	struct flowtap_zstf *zstf;
+	uint32_t state = 1;
 
+	for (uint32_t i = 0; i < size; i++) {
+		state = state * 1664525 + 1013904223;
+		text[i] = (uint8_t)(state >> 24);
+	}
 	hex_add(&header, "01 535446 02 01000000 05000000 04 0100 05 0200 06 ff 000000 0000 "
 			 "07 2004080000000000 09 0000010000000000 13");
 	if (flowtap_write_buffer_init(&out, file.fd) || flowtap_zstf_new(&out, &options, &zstf))
 		abort();
 	flowtap_write_buffer_add(&out, header.bytes, header.size);
 	put_nops(&out, nops);
-	flowtap_write_buffer_add(&out, "\x03\x20\x4e\0\0", 5);
+	flowtap_write_buffer_add(&out, "\x03", 1);
+	flowtap_write_buffer_add(&out, &size, sizeof(size));
 	flowtap_write_buffer_add(&out, text, 100);
 	flowtap_zstf_cut(zstf, 0x20000);
-	flowtap_write_buffer_add(&out, text + 100, sizeof(text) - 100);
+	flowtap_write_buffer_add(&out, text + 100, size - 100);
 	put_nops(&out, nops);
 	flowtap_zstf_cut(zstf, 0x30000);
 	put_nops(&out, nops);
@@ -576,27 +582,81 @@ static struct output made_chunks(unsigned int nops)
 		abort();
 	flowtap_zstf_free(zstf);
 	flowtap_write_buffer_free(&out);
+	free(text);
 	output_read(&file);
 	return file;
+}
+
+static void damage_second(struct output *file)
+{
+	uint64_t index = stf_number(file->bytes + 12, 8);
+
+	file->bytes[stf_number(file->bytes + index + 8 + FLOWTAP_ZSTF_ENTRY, 8) + 20] ^= 1;
 }
 
 TEST(after_a_damaged_chunk_nothing_is_the_rest_of_a_long_record)
 {
 	const unsigned int nops = 10000;
-	struct output file = made_chunks(nops);
-	uint64_t index = stf_number(file.bytes + 12, 8);
+	struct output file = made_chunks(nops, 20000);
 	struct reading reading;
 
 	read_file(&reading, file.fd, NULL);
 	EXPECT_EQ(0, reading.read.problems) TH_LOG("%s", reading.reasons);
 	EXPECT_EQ(3 * nops, reading.read.instructions);
 	reading_free(&reading);
-	file.bytes[stf_number(file.bytes + index + 8 + FLOWTAP_ZSTF_ENTRY, 8) + 20] ^= 1;
+	damage_second(&file);
 	read_bytes(&reading, file.bytes, file.size);
 	EXPECT_EQ(1, reading.read.problems) TH_LOG("%s", reading.reasons);
 	EXPECT_EQ(2 * nops, reading.read.instructions);
 	EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "range 30000 34e20 10000 "));
 	reading_free(&reading);
+	output_free(&file);
+}
+
+static void expect_copied_gap(struct __test_metadata *_metadata, const void *bytes, size_t size,
+			      uint64_t instructions, const char *gap)
+{
+	int fd = memfd_create("damaged", MFD_CLOEXEC), status;
+	struct flowtap_stf_copy copy;
+	struct reading reading;
+	struct output copied;
+	const char *found;
+
+	ASSERT_EQ((ssize_t)size, write(fd, bytes, size));
+	copied = copy_of(fd, 0, &copy, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(copy.damaged);
+	EXPECT_EQ(instructions, copy.instructions);
+	read_file(&reading, copied.fd, NULL);
+	EXPECT_EQ(0, reading.read.problems) TH_LOG("%s", reading.reasons);
+	EXPECT_EQ(instructions, reading.read.instructions);
+	found = strstr((const char *)reading.text.bytes, "gap bad_record");
+	ASSERT_NE(NULL, found);
+	EXPECT_EQ(0, strncmp(found, gap, strlen(gap))) TH_LOG("%s", found);
+	EXPECT_EQ(NULL, strstr(found + 1, "gap bad_record"));
+	reading_free(&reading);
+	output_free(&copied);
+	close(fd);
+}
+
+/* Longer than what is in one piece: what is wrong is the file, not what stands in it. */
+TEST(a_copy_says_why_a_long_record_is_not_whole)
+{
+	struct output file = made_chunks(100, 400000), plain, packed;
+	struct flowtap_stf_copy copy;
+	int status;
+
+	plain = copy_of(file.fd, 0, &copy, &status);
+	EXPECT_FALSE(copy.damaged);
+	packed = (struct output){ .fd = gzip_pack(plain.fd, 1U << 20) };
+	output_read(&packed);
+	expect_copied_gap(_metadata, packed.bytes, packed.size / 2, 100, "gap bad_record "
+			  "size=unknown detail=the file ends here, the trace did not\n");
+	damage_second(&file);
+	expect_copied_gap(_metadata, file.bytes, file.size, 200, "gap bad_record "
+			  "size=unknown detail=the file is damaged\n");
+	output_free(&packed);
+	output_free(&plain);
 	output_free(&file);
 }
 
