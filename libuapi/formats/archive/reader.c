@@ -28,6 +28,7 @@
 struct flowtap_archive_reader {
 	int fd;
 	int failed;		/* reading is over: -errno */
+	int due;		/* it will be, when the damage before it was told: -errno */
 	bool eof;
 	uint8_t *buffer;	/* start and offset are the same modulo 8 */
 	size_t capacity;
@@ -243,12 +244,10 @@ static int resynchronise(struct flowtap_archive_reader *reader)
 static int pass_over(struct flowtap_archive_reader *reader, bool cut)
 {
 	uint64_t offset = reader->offset;
-	int err = resynchronise(reader);
 
-	if (err)
-		return fail(reader, err);
+	reader->due = resynchronise(reader);
 	report_damage(reader, offset);
-	return cut && !available(reader) ? -ENODATA : -EBADMSG;
+	return cut && !reader->due && !available(reader) ? -ENODATA : -EBADMSG;
 }
 
 static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_block *block)
@@ -259,6 +258,8 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 
 	if (reader->failed)
 		return reader->failed;
+	if (reader->due)
+		return fail(reader, reader->due);
 	consume(reader, reader->taken);
 	reader->taken = 0;
 	offset = reader->offset;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,19 @@ uint32_t flowtap_crc32c(uint32_t crc, const void *bytes, size_t size)
 {
 	checksummed += size;
 	return checksum_of(crc, bytes, size);
+}
+
+/* Stands in for libc's: fails after so many calls; -1 never. */
+static int reads = -1;
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	if (!reads) {
+		errno = EIO;
+		return -1;
+	}
+	reads -= reads > 0;
+	return syscall(SYS_read, fd, bytes, size);
 }
 
 #define BLOCK_HEADER sizeof(struct flowtap_archive_block_header)
@@ -304,6 +318,38 @@ TEST(blocks_after_garbage_are_found)
 }
 
 /* Each 8 bytes claim to begin a great block, so that each could ask for a checksum of it. */
+/* A disk fails where something is wrong already: both are told, each where it is. */
+TEST(damage_is_told_before_the_error_that_ends_the_search)
+{
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	struct small blocks[SMALL];
+	int fd = new_file();
+	size_t size;
+
+	describe(blocks);
+	size = write_small(fd, blocks);
+	ASSERT_EQ(0, ftruncate(fd, 1 << 20));
+	ASSERT_EQ(0, lseek(fd, 0, SEEK_SET));
+	ASSERT_EQ(0, flowtap_archive_open(fd, &reader));
+	reads = 0;
+	for (int i = 0; i < SMALL; i++)
+		ASSERT_EQ(1, flowtap_archive_next(reader, &block));
+	EXPECT_EQ(-EBADMSG, flowtap_archive_next(reader, &block));
+	EXPECT_EQ(size, flowtap_archive_damage(reader)->offset);
+	EXPECT_STREQ("no block begins here", flowtap_archive_damage(reader)->reason);
+	EXPECT_LT(1U << 16, flowtap_archive_damage(reader)->bytes);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(-EIO, flowtap_archive_next(reader, &block));
+		EXPECT_STREQ("cannot read: Input/output error",
+			     flowtap_archive_damage(reader)->reason);
+		EXPECT_EQ(0, flowtap_archive_damage(reader)->bytes);
+	}
+	reads = -1;
+	flowtap_archive_reader_free(reader);
+	close(fd);
+}
+
 TEST(search_for_blocks_takes_bounded_time)
 {
 	struct flowtap_archive_block_header claim = {
