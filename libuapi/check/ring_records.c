@@ -150,6 +150,23 @@ static void meet_begun(struct flowtap_check_cpu *cpu, const struct flowtap_recor
 	cpu->total_bytes = bytes;
 }
 
+static void say_lost(struct flowtap_check_records *records, uint64_t offset, const char *what,
+		     uint64_t lost, uint64_t before, uint64_t total)
+{
+	SAY(records, offset, "%" PRIu64 " %s lost after %" PRIu64 " make %" PRIu64 ", it says %"
+	    PRIu64, lost, what, before, before + lost, total);
+}
+
+/*
+ * Whether the total is what was lost before and with this record. Where something was passed over
+ * there may have been other LOST records.
+ */
+static bool adds_up(const struct flowtap_check_records *records, uint64_t lost, uint64_t before,
+		    uint64_t total)
+{
+	return records->damaged ? total >= before + lost : total == before + lost;
+}
+
 static void check_lost(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
 		       const struct flowtap_record *record, uint64_t offset)
 {
@@ -161,15 +178,12 @@ static void check_lost(struct flowtap_check_records *records, struct flowtap_che
 	if (!lost->records)
 		SAY(records, offset, "a LOST record of no records");
 	meet_begun(cpu, lost);
-	/* Where something was passed over there may have been other LOST records. */
-	if (lost->total_records < cpu->total_records + lost->records ||
-	    lost->total_bytes < cpu->total_bytes + lost->bytes ||
-	    (!records->damaged && (lost->total_records != cpu->total_records + lost->records ||
-				   lost->total_bytes != cpu->total_bytes + lost->bytes)))
-		SAY(records, offset, "%" PRIu64 " records lost after %" PRIu64
-		    " make %" PRIu64 ", it says %" PRIu64, (uint64_t)lost->records,
-		    cpu->total_records, cpu->total_records + (uint64_t)lost->records,
-		    (uint64_t)lost->total_records);
+	if (!adds_up(records, lost->records, cpu->total_records, lost->total_records))
+		say_lost(records, offset, "records", lost->records, cpu->total_records,
+			 lost->total_records);
+	else if (!adds_up(records, lost->bytes, cpu->total_bytes, lost->total_bytes))
+		say_lost(records, offset, "bytes", lost->bytes, cpu->total_bytes,
+			 lost->total_bytes);
 	cpu->total_records = lost->total_records;
 	cpu->total_bytes = lost->total_bytes;
 }

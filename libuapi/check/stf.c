@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct flowtap_stf_rules {
 	bool lost;
 	bool body;
 	bool at_opcode;
+	uint8_t last;			/* descriptor of the last record */
 	const char *unknown_pc;		/* after this nothing says where the next instruction is */
 	struct stf_widths widths;
 	unsigned int seen[256];		/* 0, 1, many */
@@ -374,6 +376,7 @@ static void check_record(struct flowtap_stf_rules *rules, uint8_t descriptor,
 
 	rules->check->records++;
 	rules->at_opcode = false;
+	rules->last = descriptor;
 	if (rules->seen[descriptor] < 2)
 		rules->seen[descriptor]++;
 	if (descriptor > STF_VERSION && !rules->seen[STF_VERSION] && rules->check->records == 2)
@@ -504,6 +507,7 @@ void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules)
 		  "PAGE_TABLE_WALK records without feature PTE: stf_check rejects it" },
 	};
 	const bool walks = rules->seen[STF_PAGE_TABLE_WALK];
+	char reason[96];
 
 	if (rules->check->problems)
 		return;
@@ -512,10 +516,12 @@ void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules)
 			flowtap_check_remark(rules->check, rules->features_offset, rules->unpacked,
 					     walks ? announced[i].unannounced :
 						     announced[i].absent);
-	if (rules->check->instructions && !rules->at_opcode)
-		flowtap_check_remark(rules->check, rules->record, rules->unpacked,
-				     "the trace ends with a COMMENT: stf_recompress leaves out its "
-				     "last chunk");
+	if (rules->check->instructions && !rules->at_opcode) {
+		snprintf(reason, sizeof(reason),
+			 "the trace ends with a %s: stf_recompress leaves out its last chunk",
+			 stf_name(rules->last));
+		flowtap_check_remark(rules->check, rules->record, rules->unpacked, reason);
+	}
 }
 
 /* The next bytes, unpacked: how many; -EBADMSG: none can be, which was reported; -errno. */

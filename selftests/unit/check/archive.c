@@ -121,7 +121,7 @@ static const struct lie lies[] = {
 	LIE(stats.lost_bytes, 299, "CPU 0: 299 lost_bytes were counted, 300 are there"),
 	LIE(ring.lost.records, 0, "a LOST record of no records"),
 	LIE(ring.lost.records, 2, "2 records lost after 0 make 2, it says 3"),
-	LIE(ring.lost.total_bytes, 299, "3 records lost after 0"),
+	LIE(ring.lost.total_bytes, 299, "300 bytes lost after 0 make 300, it says 299"),
 	LIE(ring.gap.cause, FLOWTAP_CAUSE_MAX + 50, "cause 6"),
 	LIE(ring.gap.since, 5, "a gap that ended before it began"),
 	LIE(ring.gap.cpu, 1, "a gap of CPU 1 in the ring of CPU 0"),

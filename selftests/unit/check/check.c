@@ -153,6 +153,8 @@ TEST(says_what_tools_do_not_take_of_a_trace_without_problems)
 		  "26 PAGE_TABLE_WALK records without feature PTE" REJECTS, 0 },
 		{ BEGIN "200008" BODY "03 #'why'",
 		  "58 the trace ends with a COMMENT: stf_recompress leaves out its last chunk\n", 0 },
+		{ BEGIN "200008" BODY "fb 0000000000000000 0000000000000000 0000",
+		  "69 the trace ends with a DEPENDENCY: stf_recompress leaves out its last chunk\n", 0 },
 		{ BEGIN "200008" BODY "03 #'why' f0 13000000", "", 0 },
 		{ BEGIN "200008" HEADER "03 #'why'", "", 0 },
 		{ BEGIN "210008" BODY "1f 0001010000000000 f0 13000000", "", 1 },
