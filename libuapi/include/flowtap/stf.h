@@ -112,7 +112,10 @@ const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *st
  * written any more (-EPIPE).
  */
 int flowtap_stf_finish(struct flowtap_stf *stf);
-/* Does not write. A .zstf that was not finished has its whole chunks. */
+/*
+ * Does not write. A .zstf that was not finished has whole chunks: those that were in the file by
+ * then, maybe not the last of them.
+ */
 void flowtap_stf_free(struct flowtap_stf *stf);
 
 /*
