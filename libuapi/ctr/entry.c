@@ -16,7 +16,7 @@
 #include "ctr/internal.h"
 #include <inttypes.h>
 
-#define TRIM_ENTRIES 4	/* a path makes CTR_PATH_LIMIT blocks at most */
+#define TRIM_ENTRIES 4	/* a path makes CTR_PATH_LIMIT blocks of CTR_PATH_BYTES at most */
 #define BOTH_MODES (1U << FLOWTAP_PRIVILEGE_U | 1U << FLOWTAP_PRIVILEGE_S)
 
 static void owe(struct flowtap_ctr *ctr, enum flowtap_gap_reason reason, const char *detail)

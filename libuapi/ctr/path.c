@@ -165,6 +165,12 @@ static int step(struct ctr_path *path, struct flowtap_block *before, uint64_t ad
 			   "no known instructions from 0x%" PRIx64 " on", address, stop);
 }
 
+static void clear(struct ctr_path *path)
+{
+	path->n = 0;
+	path->bytes = 0;
+}
+
 static int append(struct ctr_path *path, struct flowtap_block *block)
 {
 	const size_t size = (path->n + 1) * sizeof(path->steps[0]);
@@ -216,6 +222,11 @@ static int pass(struct ctr_path *path, struct flowtap_block *block, uint64_t goa
 		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 			    "more than %d blocks without a transfer before 0x%" PRIx64,
 			    CTR_PATH_LIMIT, goal);
+	if (block->size > CTR_PATH_BYTES - path->bytes)
+		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+			    "more than %u bytes of code without a transfer before 0x%" PRIx64,
+			    CTR_PATH_BYTES, goal);
+	path->bytes += block->size;
 	return append(path, block);
 }
 
@@ -226,7 +237,7 @@ static int walk_to(struct ctr_path *path, uint64_t from, uint64_t source)
 	uint64_t at = from, last;
 	int status;
 
-	path->n = 0;
+	clear(path);
 	for (;;) {
 		if (at > source)
 			return fail(path, FLOWTAP_GAP_IMPOSSIBLE, at,
@@ -301,7 +312,7 @@ static int explain(struct ctr_path *path, uint64_t from, int status)
 	    flowtap_path_mode(from) != FLOWTAP_PRIVILEGE_S)
 		return status;
 	failure = path->failure;
-	path->n = 0;
+	clear(path);
 	for (int i = 0; i < EXPLAIN_BLOCKS; i++) {
 		status = step(path, block, from, 0, &block);
 		if (!status)
@@ -340,7 +351,7 @@ static int walk_before(struct ctr_path *path, uint64_t from, uint64_t stop)
 	uint64_t at = from;
 	int status;
 
-	path->n = 0;
+	clear(path);
 	while (at != stop) {
 		if (at > stop)
 			return fail(path, FLOWTAP_GAP_IMPOSSIBLE, at,

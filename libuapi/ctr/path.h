@@ -17,8 +17,12 @@
 
 #define CTR_UNPROVEN 1
 
-/* Blocks of one path at most: a longer straight line is taken for impossible. */
+/*
+ * Blocks of one path at most, and bytes of code that are passed in them: a longer straight line is
+ * taken for impossible. A block can have 20 KiB, and sinks keep their text of each instruction.
+ */
 #define CTR_PATH_LIMIT 65536
+#define CTR_PATH_BYTES (1U << 20)
 
 #define CTR_RECENT 4
 
@@ -51,6 +55,7 @@ struct ctr_path {
 	struct flowtap_block **steps;
 	size_t n;
 	size_t capacity;		/* of steps, in bytes */
+	uint32_t bytes;			/* of code that was passed */
 	struct ctr_failure failure;
 };
 

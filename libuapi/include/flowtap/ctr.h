@@ -27,7 +27,8 @@ struct flowtap_ctr_counts {
 /*
  * Borrows map, blocks (made with flowtap_riscv_block) and sink until flowtap_ctr_free. The decoder
  * takes about 450 KiB, and up to 512 KiB more for long straight lines; it trims blocks every
- * few entries. NULL: no memory.
+ * few entries. A straight line of more than 65536 blocks or 1 MiB of code is a gap IMPOSSIBLE.
+ * NULL: no memory.
  */
 struct flowtap_ctr *flowtap_ctr_new(struct flowtap_address_map *map, struct flowtap_blocks *blocks,
 				    struct flowtap_sink *sink);

@@ -345,6 +345,31 @@ TEST_F(ctr, straight_lines_have_a_limit)
 	free(code.bytes);
 }
 
+/* Blocks without a branch have many instructions, and what sinks say of each is kept. */
+TEST_F(ctr, straight_lines_have_a_limit_of_code_too)
+{
+	const uint64_t start = 0x100000 - 2, end = 0x100000 + (1 << 20);
+	struct rv_code code = { .capacity = end - start + 2 };
+
+	code.bytes = calloc(1, code.capacity);
+	while (code.size < end - start)
+		rv_put(&code, RV_C_NOP);
+	rv_put(&code, rv_c_jr(10));
+	map_bytes(self->map, 0, start, "[long]", code.bytes, code.size);
+	first(self);
+	begin(self);
+	entry(self, JR_A0, start + 2, IJUMP);
+	entry(self, end, MAIN, IJUMP);
+	ASSERT_EQ(decode(self), 0);
+	EXPECT_EQ(self->log.blocks, 1 + 64 + 1U);
+	begin(self);
+	entry(self, JR_A0, start, IJUMP);
+	entry(self, end, MAIN, IJUMP);
+	EXPECT_FLOW(GAP(TRAP), INSN(JR_A0), END(1, start), GAP(IMPOSSIBLE), INSN(end),
+		    END(1, MAIN));
+	free(code.bytes);
+}
+
 /* --- Where there is no code. --- */
 
 TEST_F(ctr, what_is_not_mapped_is_no_image_and_its_record_is_believed)
