@@ -466,7 +466,8 @@ static int look_at_family(struct look *look)
 	for (size_t i = 0; i < family.n && !err; i++) {
 		err = flowtap_proc_each_child(family.pids[i], join, &family);
 		if (err == -ENOENT)
-			err = pardon(flowtap_proc_each_process(join_if_child, &family));
+			err = flowtap_proc_each_process(join_if_child, &family);
+		err = pardon(err);
 		if (!err)
 			err = visit(look, family.pids[i]);
 	}

@@ -7,9 +7,11 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <flowtap/sideband.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,6 +24,8 @@
 
 static uint64_t now = SECOND;
 static unsigned int looks;		/* directories that were opened */
+static const char *denied;		/* one that is not for us, */
+static int denial;			/* and why */
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -35,6 +39,10 @@ DIR *opendir(const char *path)
 {
 	looks++;
 	now += MS;
+	if (denied && !strcmp(path, denied)) {
+		errno = denial;
+		return NULL;
+	}
 	return ((__typeof__(&opendir))dlsym(RTLD_NEXT, "opendir"))(path);
 }
 
@@ -130,6 +138,28 @@ TEST(many_mappings_are_not_compared_with_each_other)
 	EXPECT_EQ(1, told);
 	flowtap_proc_scan_free(scan);
 	munmap(pages, size);
+}
+
+/* With hidepid, or of another user: what is not for us is not there, and ends no recording. */
+TEST(a_process_that_is_not_for_us_is_passed_over)
+{
+	static const int denials[] = { EPERM, EACCES };
+	const struct flowtap_sideband_sink nowhere = { .writer = NULL };
+	const pid_t pid = getpid();
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	for (size_t i = 0; i < ARRAY_SIZE(denials); i++) {
+		struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&pid, 1, true);
+
+		ASSERT_TRUE(scan);
+		denial = denials[i];
+		denied = path;
+		EXPECT_EQ(0, flowtap_proc_scan_start(scan, &nowhere, false));
+		EXPECT_EQ(0, flowtap_proc_scan_again(scan, &nowhere, true));
+		denied = NULL;
+		flowtap_proc_scan_free(scan);
+	}
 }
 
 /* Whether it looks when it is drained, so long after the last look began. */
