@@ -263,7 +263,8 @@ static int add_mapping(void *argument, const struct flowtap_proc_mapping *mappin
 
 /*
  * Code that a decoder will not find: a JIT compiler's pages, deleted files, memfd. Only where it
- * cannot be written at this moment: other code may be another a moment later.
+ * cannot be written at this moment: other code may be another a moment later. What is shared may
+ * be mapped elsewhere for writing.
  */
 static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
 		      const struct flowtap_mapping *mapping)
@@ -272,7 +273,7 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	void *bytes;
 	int err;
 
-	if (from->writable || mapping->size > BYTES_BLOCK ||
+	if (from->writable || from->shared || mapping->size > BYTES_BLOCK ||
 	    mapping->size > BYTES_MAX - scan->saved)
 		return 0;
 	bytes = malloc(mapping->size);

@@ -29,7 +29,7 @@ void flowtap_proc_scan_free(struct flowtap_proc_scan *scan);
 int flowtap_proc_scan_vdso(const struct flowtap_sideband_sink *out);
 /*
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
- * to (at most 64 MiB together). quiet: only names. 0 or -errno.
+ * to and nobody can write (at most 64 MiB together). quiet: only names. 0 or -errno.
  */
 int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool quiet);

@@ -190,6 +190,7 @@ static bool parse(char *line, struct flowtap_proc_mapping *mapping)
 		   &path) < 5 || rights[2] != 'x' || mapping->end <= mapping->start)
 		return false;
 	mapping->writable = rights[1] == 'w';
+	mapping->shared = rights[3] == 's';
 	mapping->path = path && line[path] ? line + path : "//anon";
 	if (path)
 		unescape(line + path);

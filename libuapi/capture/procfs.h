@@ -16,6 +16,7 @@ struct flowtap_proc_mapping {
 	uint64_t file_offset;
 	uint64_t inode;
 	bool writable;
+	bool shared;		/* what is written to the file or elsewhere is here too */
 	const char *path;	/* as perf spells it: anonymous memory is "//anon" */
 	int maps;		/* /proc/PID/maps, open */
 };
