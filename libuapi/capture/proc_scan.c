@@ -24,14 +24,23 @@
 /* A mapping by what it is, so that a changed one is another. */
 typedef uint64_t identity;
 
+/* One that was written. */
+struct known {
+	identity what;
+	uint64_t start;
+	uint64_t end;
+	uint64_t bytes;			/* hash of its code as it was saved last, 0: it was not */
+};
+
 struct process {
 	uint32_t pid;
 	uint32_t parent;
 	uint64_t started;
 	uint64_t program;
 	uint64_t look;			/* number of the look that saw it last */
-	identity *mappings;		/* at that look, sorted: it may have many thousands */
+	struct known *mappings;		/* at that look, sorted: it may have many thousands */
 	size_t n_mappings;
+	bool saved;			/* the code of one of them */
 	uint32_t *threads;		/* sorted */
 	size_t n_threads;
 };
@@ -57,10 +66,12 @@ struct look {
 	const struct flowtap_sideband_sink *out;
 	bool quiet;
 	struct process *process;
-	identity *mappings;
+	identity *seen;			/* mappings, sorted */
 	size_t n;
 	size_t known;			/* of them, those that were there at the last look */
 	bool executed;
+	struct known *written;		/* what process->mappings is to be */
+	size_t n_written;
 	uint32_t *threads;		/* that are there now */
 	size_t n_threads;
 };
@@ -235,15 +246,19 @@ static int write_thread(void *argument, uint32_t tid)
 
 static identity identify(const struct flowtap_proc_mapping *mapping)
 {
-	uint64_t words[] = { mapping->start, mapping->end, mapping->file_offset, mapping->inode };
+	uint64_t words[] = {
+		mapping->start, mapping->end, mapping->file_offset, mapping->inode,
+		mapping->writable, mapping->shared,
+	};
 
-	return flowtap_hash(flowtap_hash_words(words, 4), mapping->path, strlen(mapping->path));
+	return flowtap_hash(flowtap_hash_words(words, 6), mapping->path, strlen(mapping->path));
 }
 
-static bool was_there(const struct process *process, identity mapping)
+/* `what` comes first: it is compared as an identity. */
+static const struct known *find_known(const struct process *process, identity what)
 {
-	return process->n_mappings && bsearch(&mapping, process->mappings, process->n_mappings,
-					      sizeof(mapping), by_identity);
+	return process->n_mappings ? bsearch(&what, process->mappings, process->n_mappings,
+					     sizeof(process->mappings[0]), by_identity) : NULL;
 }
 
 static int add_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
@@ -253,10 +268,10 @@ static int add_mapping(void *argument, const struct flowtap_proc_mapping *mappin
 	/* A page of x86 that is at the same place in every process, and nobody's code. */
 	if (!strcmp(mapping->path, "[vsyscall]"))
 		return 0;
-	if (FLOWTAP_GROW(look->mappings, look->n))
+	if (FLOWTAP_GROW(look->seen, look->n))
 		return -ENOMEM;
-	look->mappings[look->n] = identify(mapping);
-	look->known += was_there(look->process, look->mappings[look->n]);
+	look->seen[look->n] = identify(mapping);
+	look->known += find_known(look->process, look->seen[look->n]) != NULL;
 	look->n++;
 	return 0;
 }
@@ -266,34 +281,70 @@ static int add_mapping(void *argument, const struct flowtap_proc_mapping *mappin
  * cannot be written at this moment: other code may be another a moment later. What is shared may
  * be mapped elsewhere for writing.
  */
-static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
-		      const struct flowtap_mapping *mapping)
+static bool is_to_be_saved(const struct flowtap_proc_mapping *from)
+{
+	return flowtap_proc_is_nameless(from->path) && !from->writable && !from->shared &&
+	       from->end - from->start <= BYTES_BLOCK;
+}
+
+/* It was written between two looks: what was there meanwhile nobody knows. */
+static int end_bytes(struct look *look, struct flowtap_mapping *mapping)
+{
+	mapping->time = look->scan->since;
+	mapping->build_id_size = 0;
+	return flowtap_sideband_write_mapping(look->out, mapping, 0, 0);
+}
+
+static int write_bytes(struct look *look, const struct flowtap_mapping *mapping,
+		       const void *bytes, struct known *note)
 {
 	struct flowtap_proc_scan *scan = look->scan;
-	void *bytes;
-	int err;
 
-	if (from->writable || from->shared || mapping->size > BYTES_BLOCK ||
-	    mapping->size > BYTES_MAX - scan->saved)
+	if (mapping->size > BYTES_MAX - scan->saved) {
+		note->bytes = 0;
+		return 0;
+	}
+	scan->saved += mapping->size;
+	return flowtap_sideband_write_bytes(look->out, mapping, bytes);
+}
+
+/* before: what was saved of it, or NULL. No right to read it, or it is gone: it has no bytes. */
+static int save_bytes(struct look *look, struct flowtap_mapping *mapping,
+		      const struct known *before, struct known *note)
+{
+	void *bytes;
+	int err = 0;
+
+	if (!before && mapping->size > BYTES_MAX - look->scan->saved)
 		return 0;
 	bytes = malloc(mapping->size);
 	if (!bytes)
 		return -ENOMEM;
-	err = flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size);
-	if (!err) {
-		scan->saved += mapping->size;
-		err = flowtap_sideband_write_bytes(look->out, mapping, bytes);
-	} else {
-		/* No right to read it, or it is gone: it stays without bytes. */
-		err = 0;
+	if (!flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size))
+		note->bytes = flowtap_hash(0, bytes, mapping->size) | 1;
+	if (before && before->bytes != note->bytes) {
+		err = end_bytes(look, mapping);
+		mapping->time = look->scan->looked;
 	}
+	if (!err && note->bytes && (!before || before->bytes != note->bytes))
+		err = write_bytes(look, mapping, bytes, note);
 	free(bytes);
 	return err;
+}
+
+static int note_mapping(struct look *look, const struct known *note)
+{
+	if (FLOWTAP_GROW(look->written, look->n_written))
+		return -ENOMEM;
+	look->written[look->n_written++] = *note;
+	return 0;
 }
 
 static int write_mapping(void *argument, const struct flowtap_proc_mapping *from)
 {
 	struct look *look = argument;
+	struct known note = { .what = identify(from), .start = from->start, .end = from->end };
+	const struct known *before = look->executed ? NULL : find_known(look->process, note.what);
 	struct flowtap_mapping mapping = {
 		.time = look->scan->since,
 		.start = from->start,
@@ -304,18 +355,41 @@ static int write_mapping(void *argument, const struct flowtap_proc_mapping *from
 		.path = from->path,
 	};
 	struct flowtap_build_id id;
-	int err;
+	int err = 0;
 
 	if (!strcmp(from->path, "[vsyscall]"))
 		return 0;
-	if (!look->executed && was_there(look->process, identify(from)))
-		return 0;
-	id = flowtap_proc_build_id(mapping.pid, from);
-	mapping.build_id_size = id.size;
-	memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
-	err = flowtap_sideband_write_mapping(look->out, &mapping, 0, 0);
-	if (!err && flowtap_proc_is_nameless(from->path))
-		err = save_bytes(look, from, &mapping);
+	if (!before) {
+		id = flowtap_proc_build_id(mapping.pid, from);
+		mapping.build_id_size = id.size;
+		memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
+		err = flowtap_sideband_write_mapping(look->out, &mapping, 0, 0);
+	}
+	if (!err && is_to_be_saved(from) && (!before || before->bytes))
+		err = save_bytes(look, &mapping, before, &note);
+	return err ? err : note_mapping(look, &note);
+}
+
+/* Saved code that now is not there, or can be written: it may be another when it is back. */
+static int end_saved(struct look *look)
+{
+	const struct process *process = look->process;
+	int err = 0;
+
+	for (size_t i = 0; i < process->n_mappings && process->saved && !err; i++) {
+		const struct known *known = &process->mappings[i];
+		struct flowtap_mapping mapping = {
+			.time = look->scan->since,
+			.start = known->start,
+			.size = known->end - known->start,
+			.pid = process->pid,
+			.path = "//anon",
+		};
+
+		if (known->bytes && !bsearch(&known->what, look->seen, look->n,
+					     sizeof(look->seen[0]), by_identity))
+			err = flowtap_sideband_write_mapping(look->out, &mapping, 0, 0);
+	}
 	return err;
 }
 
@@ -353,6 +427,42 @@ static bool has_executed(const struct look *look, uint64_t program)
 	return other || (process->n_mappings && !look->known);
 }
 
+static void take_written(struct look *look)
+{
+	struct process *process = look->process;
+
+	free(process->mappings);
+	process->mappings = look->written;
+	process->n_mappings = look->n_written;
+	look->written = NULL;
+	qsort(process->mappings, process->n_mappings, sizeof(process->mappings[0]), by_identity);
+	process->saved = false;
+	for (size_t i = 0; i < process->n_mappings; i++)
+		process->saved |= process->mappings[i].bytes != 0;
+}
+
+/*
+ * What is not as it was at the last look, and whether saved code is. The list may be another by
+ * now: known is what was written.
+ */
+static int write_mappings(struct look *look)
+{
+	const struct process *process = look->process;
+	int err = 0;
+
+	if (!look->n || (look->known == look->n && look->n == process->n_mappings &&
+			 !process->saved && !look->executed))
+		return 0;
+	qsort(look->seen, look->n, sizeof(look->seen[0]), by_identity);
+	if (!look->executed)
+		err = end_saved(look);
+	if (!err)
+		err = flowtap_proc_each_mapping(process->pid, look, write_mapping);
+	if (!err && look->n_written)
+		take_written(look);
+	return pardon(err);
+}
+
 static int look_at(struct look *look, bool fresh)
 {
 	struct process *process = look->process;
@@ -369,22 +479,14 @@ static int look_at(struct look *look, bool fresh)
 	err = look->executed ? write_exec(look) : 0;
 	if (!err)
 		err = pardon(flowtap_proc_each_thread(process->pid, write_thread, look));
-	if (!err && !look->quiet && (look->known != look->n || look->executed))
-		err = pardon(flowtap_proc_each_mapping(process->pid, look, write_mapping));
+	if (!err && !look->quiet)
+		err = write_mappings(look);
 	free(process->threads);
 	process->threads = look->threads;
 	process->n_threads = look->n_threads;
 	look->threads = NULL;
 	if (process->n_threads)
 		qsort(process->threads, process->n_threads, sizeof(process->threads[0]), by_tid);
-	if (look->n && !look->quiet) {
-		free(process->mappings);
-		process->mappings = look->mappings;
-		process->n_mappings = look->n;
-		look->mappings = NULL;
-		qsort(process->mappings, process->n_mappings, sizeof(process->mappings[0]),
-		      by_identity);
-	}
 	return err;
 }
 
@@ -414,7 +516,8 @@ static int visit(void *argument, uint32_t pid)
 	process->look = scan->look;
 	look.process = process;
 	err = look_at(&look, fresh);
-	free(look.mappings);
+	free(look.seen);
+	free(look.written);
 	free(look.threads);
 	return err;
 }

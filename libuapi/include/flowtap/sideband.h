@@ -13,7 +13,9 @@
  * Code that no path leads to (made at run time, of deleted files, of memfd) is saved as it is at
  * the start, at most 64 MiB and only where it is neither writable nor shared, as what is shared may
  * be written elsewhere; such code that comes later is not, unless /proc is polled: then at the next
- * look. The vdso is saved once: it is the same for all processes of the same ABI as the recorder.
+ * look, and again at each look that finds it changed; from the look before that on it is not known
+ * what it was. The vdso is saved once: it is the same for all processes of the same ABI as the
+ * recorder.
  */
 #ifndef FLOWTAP_SIDEBAND_H
 #define FLOWTAP_SIDEBAND_H

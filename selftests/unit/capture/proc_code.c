@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows which code is saved out of memory where /proc is polled. The process that is looked at is this one.
+ * Shows which code is saved out of memory where /proc is polled, and for how long it is taken for
+ * what is executed. The process that is looked at is this one.
  */
 #include "capture/proc_scan.h"
 
+#include <dlfcn.h>
 #include <flowtap/replay.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,34 @@
 
 #define SIZE 4096U
 
+static void (*hook)(void);		/* called before the maps are read a second time in a look */
+static unsigned int reads;		/* of maps */
+
+FILE *fopen(const char *path, const char *mode)
+{
+	const size_t size = strlen(path);
+
+	if (size > 5 && !strcmp(path + size - 5, "/maps") && ++reads == 2 && hook)
+		hook();
+	return ((__typeof__(&fopen))dlsym(RTLD_NEXT, "fopen"))(path, mode);
+}
+
 static uint8_t *page;			/* of code */
+
+static void be_writable(void)
+{
+	if (mprotect(page, SIZE, PROT_READ | PROT_WRITE))
+		abort();
+}
+
+/* As a JIT compiler does it. */
+static void make_code(uint8_t byte)
+{
+	be_writable();
+	memset(page, byte, SIZE);
+	if (mprotect(page, SIZE, PROT_READ | PROT_EXEC))
+		abort();
+}
 
 FIXTURE(code)
 {
@@ -25,6 +54,8 @@ FIXTURE(code)
 	int archive;
 	unsigned int mappings;		/* blocks about the page */
 	unsigned int bytes;
+	uint64_t mapped;		/* when, as the last of them says */
+	uint64_t saved;
 };
 
 FIXTURE_SETUP(code)
@@ -37,6 +68,7 @@ FIXTURE_SETUP(code)
 	ASSERT_EQ(flowtap_archive_create(self->archive, &self->out.writer), 0);
 	self->scan = flowtap_proc_scan_new(&pid, 1, false);
 	ASSERT_NE(self->scan, NULL);
+	hook = NULL;
 }
 
 FIXTURE_TEARDOWN(code)
@@ -56,10 +88,13 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 	if ((block->type != FLOWTAP_ARCHIVE_MAPPING && block->type != FLOWTAP_ARCHIVE_BYTES) ||
 	    mapping->start != (uintptr_t)page)
 		return 0;
-	if (block->type == FLOWTAP_ARCHIVE_BYTES)
+	if (block->type == FLOWTAP_ARCHIVE_BYTES) {
 		self->bytes++;
-	else
+		self->saved = mapping->time;
+	} else {
 		self->mappings++;
+		self->mapped = mapping->time;
+	}
 	return 0;
 }
 
@@ -92,6 +127,7 @@ static void replay(FIXTURE_DATA(code) *self)
 
 static void look(FIXTURE_DATA(code) *self)
 {
+	reads = 0;
 	if (flowtap_proc_scan_again(self->scan, &self->out, true))
 		abort();
 	replay(self);
@@ -99,9 +135,77 @@ static void look(FIXTURE_DATA(code) *self)
 
 static void start(FIXTURE_DATA(code) *self)
 {
+	reads = 0;
 	if (flowtap_proc_scan_start(self->scan, &self->out, false))
 		abort();
 	replay(self);
+}
+
+/* The code of the page at that time: its bytes are all the same. -1: they are not known. */
+static int code_at(FIXTURE_DATA(code) *self, uint64_t time)
+{
+	const struct flowtap_code *code =
+		flowtap_address_map_find(self->map, (uint32_t)getpid(), time, (uintptr_t)page);
+
+	return code && code->bytes ? code->bytes[(uintptr_t)page - code->start] : -1;
+}
+
+TEST_F(code, what_was_written_anew_between_two_looks_is_saved_again)
+{
+	make_code(1);
+	start(self);
+	look(self);
+	EXPECT_EQ(self->bytes, 1);
+	make_code(2);
+	look(self);
+	ASSERT_EQ(self->bytes, 2);
+	/* What there was between the two looks is not known. */
+	EXPECT_LT(self->mapped, self->saved);
+	EXPECT_EQ(code_at(self, self->mapped - 1), 1);
+	EXPECT_EQ(code_at(self, self->mapped), -1);
+	EXPECT_EQ(code_at(self, self->saved - 1), -1);
+	EXPECT_EQ(code_at(self, self->saved), 2);
+	look(self);
+	EXPECT_EQ(self->bytes, 2);
+	/* Nor does it last beyond the look that found it. */
+	make_code(3);
+	look(self);
+	EXPECT_EQ(self->bytes, 3);
+	EXPECT_EQ(code_at(self, self->mapped - 1), 2);
+	EXPECT_EQ(code_at(self, self->mapped), -1);
+	EXPECT_EQ(code_at(self, self->saved), 3);
+}
+
+TEST_F(code, what_is_being_written_is_not_what_was_saved)
+{
+	make_code(1);
+	start(self);
+	look(self);
+	be_writable();
+	look(self);
+	EXPECT_EQ(self->bytes, 1);
+	EXPECT_EQ(code_at(self, self->mapped - 1), 1);
+	EXPECT_EQ(code_at(self, self->mapped), -1);
+	make_code(1);
+	look(self);
+	EXPECT_EQ(self->bytes, 2);
+	EXPECT_EQ(code_at(self, self->saved), 1);
+}
+
+TEST_F(code, what_was_not_there_to_be_written_is_written_later)
+{
+	start(self);
+	make_code(1);
+	hook = be_writable;
+	look(self);
+	EXPECT_EQ(self->mappings, 0);
+	EXPECT_EQ(self->bytes, 0);
+	hook = NULL;
+	make_code(2);
+	look(self);
+	EXPECT_EQ(self->mappings, 1);
+	EXPECT_EQ(self->bytes, 1);
+	EXPECT_EQ(code_at(self, self->saved), 2);
 }
 
 /* .NET maps its code twice: what is written at the other place is here as well. */
@@ -119,6 +223,25 @@ TEST_F(code, shared_memory_is_not_saved)
 	look(self);
 	EXPECT_EQ(self->mappings, 1);
 	EXPECT_EQ(self->bytes, 0);
+	close(fd);
+}
+
+TEST_F(code, what_is_mapped_shared_later_is_not_what_was_saved)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+
+	ASSERT_EQ(ftruncate(fd, SIZE), 0);
+	ASSERT_EQ((void *)page, mmap(page, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+				     0));
+	start(self);
+	EXPECT_EQ(self->bytes, 1);
+	ASSERT_EQ((void *)page, mmap(page, SIZE, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd,
+				     0));
+	look(self);
+	look(self);
+	EXPECT_EQ(self->bytes, 1);
+	EXPECT_EQ(code_at(self, self->mapped - 1), 0);
+	EXPECT_EQ(code_at(self, self->mapped), -1);
 	close(fd);
 }
 
