@@ -45,9 +45,15 @@ struct process {
 	size_t n_threads;
 };
 
+/* One that is to be looked at, with what it forks. */
+struct root {
+	uint32_t pid;
+	uint64_t started;		/* 0: it was not seen yet */
+};
+
 struct flowtap_proc_scan {
-	uint32_t *pids;			/* whose; none: all */
-	size_t n_pids;
+	struct root *roots;		/* none: all processes */
+	size_t n_roots;
 	bool inherit;
 	struct process *processes;
 	size_t n;
@@ -82,14 +88,14 @@ struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, boo
 
 	if (!scan)
 		return NULL;
-	scan->pids = calloc(n ? n : 1, sizeof(scan->pids[0]));
-	if (!scan->pids) {
+	scan->roots = calloc(n ? n : 1, sizeof(scan->roots[0]));
+	if (!scan->roots) {
 		free(scan);
 		return NULL;
 	}
 	for (size_t i = 0; i < n; i++)
-		scan->pids[i] = (uint32_t)pids[i];
-	scan->n_pids = n;
+		scan->roots[i].pid = (uint32_t)pids[i];
+	scan->n_roots = n;
 	scan->inherit = inherit;
 	scan->share = SHARE;
 	return scan;
@@ -124,7 +130,7 @@ void flowtap_proc_scan_free(struct flowtap_proc_scan *scan)
 	for (size_t i = 0; i < scan->n; i++)
 		free_process(&scan->processes[i]);
 	free(scan->processes);
-	free(scan->pids);
+	free(scan->roots);
 	flowtap_hash_table_free(&scan->by_pid);
 	free(scan);
 }
@@ -556,6 +562,18 @@ static int join_if_child(void *argument, uint32_t pid)
 	return 0;
 }
 
+/* *started: when the process of this pid began that is meant; 0: whichever it is. */
+static bool is_still_there(uint32_t pid, uint64_t *started)
+{
+	struct flowtap_proc_status status;
+
+	if (!flowtap_proc_status(pid, pid, &status))
+		return false;
+	if (!*started)
+		*started = status.started;
+	return *started == status.started;
+}
+
 /* One that was a descendant stays one when its parent has ended. */
 static int look_at_family(struct look *look)
 {
@@ -563,10 +581,12 @@ static int look_at_family(struct look *look)
 	struct family family = { .look = look };
 	int err = 0;
 
-	for (size_t i = 0; i < scan->n_pids && !err; i++)
-		err = join(&family, scan->pids[i]);
+	for (size_t i = 0; i < scan->n_roots && !err; i++)
+		if (is_still_there(scan->roots[i].pid, &scan->roots[i].started))
+			err = join(&family, scan->roots[i].pid);
 	for (size_t i = 0; i < scan->n && !err; i++)
-		err = join(&family, scan->processes[i].pid);
+		if (is_still_there(scan->processes[i].pid, &scan->processes[i].started))
+			err = join(&family, scan->processes[i].pid);
 	for (size_t i = 0; i < family.n && !err; i++) {
 		err = flowtap_proc_each_child(family.pids[i], join, &family);
 		if (err == -ENOENT)
@@ -586,12 +606,13 @@ static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_side
 	int err = 0;
 
 	scan->look++;
-	if (!scan->n_pids)
+	if (!scan->n_roots)
 		err = pardon(flowtap_proc_each_process(visit, &look));
 	else if (scan->inherit)
 		err = look_at_family(&look);
-	for (size_t i = 0; i < scan->n_pids && !scan->inherit && !err; i++)
-		err = visit(&look, scan->pids[i]);
+	for (size_t i = 0; i < scan->n_roots && !scan->inherit && !err; i++)
+		if (is_still_there(scan->roots[i].pid, &scan->roots[i].started))
+			err = visit(&look, scan->roots[i].pid);
 	return err ? err : remove_ended(scan);
 }
 

@@ -8,12 +8,15 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <flowtap/sideband.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +36,23 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 		return (int)syscall(SYS_clock_gettime, clock, time);
 	*time = (struct timespec){ (time_t)(now / SECOND), (long)(now % SECOND) };
 	return 0;
+}
+
+static pid_t renewed;			/* this pid's process has ended, and another has it now */
+
+int open(const char *path, int flags, ...)
+{
+	char stat[64], text[128];
+	int fd;
+
+	snprintf(stat, sizeof(stat), "/proc/%d/task/%d/stat", renewed, renewed);
+	if (strcmp(path, stat))
+		return openat(AT_FDCWD, path, flags, 0600);
+	snprintf(text, sizeof(text), "%d (other) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 7", renewed);
+	fd = memfd_create("stat", MFD_CLOEXEC);
+	if (pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
+		abort();
+	return fd;
 }
 
 DIR *opendir(const char *path)
@@ -158,6 +178,80 @@ TEST(a_process_that_is_not_for_us_is_passed_over)
 		EXPECT_EQ(0, flowtap_proc_scan_start(scan, &nowhere, false));
 		EXPECT_EQ(0, flowtap_proc_scan_again(scan, &nowhere, true));
 		denied = NULL;
+		flowtap_proc_scan_free(scan);
+	}
+}
+
+/* A process that waits, and one that it has forked. */
+static pid_t fork_two(pid_t *child)
+{
+	int report[2];
+	pid_t parent;
+
+	if (pipe(report))
+		abort();
+	parent = fork();
+	if (!parent) {
+		*child = fork();
+		if (*child && write(report[1], child, sizeof(*child)) != sizeof(*child))
+			abort();
+		for (;;)
+			pause();
+	}
+	if (read(report[0], child, sizeof(*child)) != sizeof(*child))
+		abort();
+	close(report[0]);
+	close(report[1]);
+	return parent;
+}
+
+static unsigned int look_again(struct flowtap_proc_scan *scan, struct flowtap_sideband_sink *out)
+{
+	unsigned int *told = out->argument;
+
+	*told = 0;
+	if (flowtap_proc_scan_again(scan, out, true))
+		abort();
+	return *told;
+}
+
+TEST(another_process_with_the_pid_of_one_that_has_ended_is_no_descendant)
+{
+	unsigned int told = 0;
+	struct flowtap_sideband_sink out = { .mapped = count_mapping, .argument = &told };
+	pid_t child, parent = fork_two(&child);
+	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&parent, 1, true);
+
+	ASSERT_TRUE(scan);
+	ASSERT_EQ(0, flowtap_proc_scan_start(scan, &out, false));
+	EXPECT_NE(0, told);
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	EXPECT_EQ(0, look_again(scan, &out));
+	renewed = child;
+	EXPECT_EQ(0, look_again(scan, &out));
+	renewed = 0;
+	EXPECT_EQ(0, look_again(scan, &out));
+	flowtap_proc_scan_free(scan);
+	kill(child, SIGKILL);
+}
+
+TEST(nor_is_one_with_the_pid_that_was_named)
+{
+	unsigned int told = 0;
+	struct flowtap_sideband_sink out = { .mapped = count_mapping, .argument = &told };
+
+	for (int inherit = 0; inherit < 2; inherit++) {
+		const pid_t pid = getpid();
+		struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&pid, 1, inherit);
+
+		ASSERT_TRUE(scan);
+		ASSERT_EQ(0, flowtap_proc_scan_start(scan, &out, false));
+		EXPECT_NE(0, told);
+		renewed = pid;
+		EXPECT_EQ(0, look_again(scan, &out));
+		EXPECT_EQ(0, look_again(scan, &out));
+		renewed = 0;
 		flowtap_proc_scan_free(scan);
 	}
 }
