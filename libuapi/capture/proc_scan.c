@@ -41,6 +41,7 @@ struct process {
 	struct known *mappings;		/* at that look, sorted: it may have many thousands */
 	size_t n_mappings;
 	bool saved;			/* the code of one of them */
+	bool fresh;			/* none of its mappings was seen yet */
 	uint32_t *threads;		/* sorted */
 	size_t n_threads;
 };
@@ -75,7 +76,6 @@ struct look {
 	identity *seen;			/* mappings, sorted */
 	size_t n;
 	size_t known;			/* of them, those that were there at the last look */
-	bool executed;
 	struct known *written;		/* what process->mappings is to be */
 	size_t n_written;
 	uint32_t *threads;		/* that are there now */
@@ -185,7 +185,7 @@ static struct process *new_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
 	if (FLOWTAP_GROW(scan->processes, scan->n))
 		return NULL;
-	scan->processes[scan->n] = (struct process) { .pid = pid };
+	scan->processes[scan->n] = (struct process) { .pid = pid, .fresh = true };
 	if (index_process(scan, scan->n))
 		return NULL;
 	return &scan->processes[scan->n++];
@@ -350,7 +350,7 @@ static int write_mapping(void *argument, const struct flowtap_proc_mapping *from
 {
 	struct look *look = argument;
 	struct known note = { .what = identify(from), .start = from->start, .end = from->end };
-	const struct known *before = look->executed ? NULL : find_known(look->process, note.what);
+	const struct known *before = find_known(look->process, note.what);
 	struct flowtap_mapping mapping = {
 		.time = look->scan->since,
 		.start = from->start,
@@ -399,6 +399,7 @@ static int end_saved(struct look *look)
 	return err;
 }
 
+/* Of what was known nothing is left. */
 static int write_exec(struct look *look)
 {
 	struct flowtap_proc_status status;
@@ -409,6 +410,7 @@ static int write_exec(struct look *look)
 		.tid = look->process->pid,
 	};
 
+	look->process->n_mappings = 0;
 	if (!flowtap_proc_status(task.pid, task.pid, &status))
 		return 0;
 	return flowtap_sideband_write_task(look->out, &task, status.comm, 0);
@@ -454,14 +456,13 @@ static void take_written(struct look *look)
 static int write_mappings(struct look *look)
 {
 	const struct process *process = look->process;
-	int err = 0;
+	int err;
 
-	if (!look->n || (look->known == look->n && look->n == process->n_mappings &&
-			 !process->saved && !look->executed))
+	if (!look->n ||
+	    (look->known == look->n && look->n == process->n_mappings && !process->saved))
 		return 0;
 	qsort(look->seen, look->n, sizeof(look->seen[0]), by_identity);
-	if (!look->executed)
-		err = end_saved(look);
+	err = end_saved(look);
 	if (!err)
 		err = flowtap_proc_each_mapping(process->pid, look, write_mapping);
 	if (!err && look->n_written)
@@ -469,10 +470,11 @@ static int write_mappings(struct look *look)
 	return pardon(err);
 }
 
-static int look_at(struct look *look, bool fresh)
+static int look_at(struct look *look)
 {
 	struct process *process = look->process;
 	bool started = !look->scan->since;	/* the first look of all */
+	bool executed;
 	uint64_t program;
 	int err;
 
@@ -480,9 +482,13 @@ static int look_at(struct look *look, bool fresh)
 	if (flowtap_proc_each_mapping(process->pid, look, add_mapping) == -ENOMEM)
 		return -ENOMEM;
 	program = flowtap_proc_program(process->pid);
-	look->executed = look->n && !started && (fresh || has_executed(look, program));
-	process->program = program;
-	err = look->executed ? write_exec(look) : 0;
+	executed = look->n && !started && (process->fresh || has_executed(look, program));
+	/* In the middle of an exec the program is there already, and nothing of it is mapped. */
+	if (look->n) {
+		process->program = program;
+		process->fresh = false;
+	}
+	err = executed ? write_exec(look) : 0;
 	if (!err)
 		err = pardon(flowtap_proc_each_thread(process->pid, write_thread, look));
 	if (!err && !look->quiet)
@@ -503,25 +509,24 @@ static int visit(void *argument, uint32_t pid)
 	struct look look = *common;
 	struct flowtap_proc_status status;
 	struct process *process = find_process(scan, pid);
-	bool fresh;
 	int err;
 
 	if (!flowtap_proc_status(pid, pid, &status))
 		return 0;
-	fresh = !process || process->started != status.started;
 	if (!process)
 		process = new_process(scan, pid);
 	if (!process)
 		return -ENOMEM;
-	if (fresh) {
+	if (process->started != status.started) {
 		process->started = status.started;
+		process->fresh = true;
 		process->n_mappings = 0;
 		process->n_threads = 0;
 	}
 	process->parent = status.parent;
 	process->look = scan->look;
 	look.process = process;
-	err = look_at(&look, fresh);
+	err = look_at(&look);
 	free(look.seen);
 	free(look.written);
 	free(look.threads);
