@@ -567,6 +567,32 @@ static int join_if_child(void *argument, uint32_t pid)
 	return 0;
 }
 
+/* Until none is found: a child may be listed before its parent. */
+static int join_all_descendants(struct family *family)
+{
+	size_t before;
+	int err;
+
+	do {
+		before = family->n;
+		err = pardon(flowtap_proc_each_process(join_if_child, family));
+	} while (!err && family->n != before);
+	return err;
+}
+
+static int find_descendants(struct family *family)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < family->n && !err; i++) {
+		err = flowtap_proc_each_child(family->pids[i], join, family);
+		if (err == -ENOENT)
+			return join_all_descendants(family);
+		err = pardon(err);
+	}
+	return err;
+}
+
 /* *started: when the process of this pid began that is meant; 0: whichever it is. */
 static bool is_still_there(uint32_t pid, uint64_t *started)
 {
@@ -592,14 +618,10 @@ static int look_at_family(struct look *look)
 	for (size_t i = 0; i < scan->n && !err; i++)
 		if (is_still_there(scan->processes[i].pid, &scan->processes[i].started))
 			err = join(&family, scan->processes[i].pid);
-	for (size_t i = 0; i < family.n && !err; i++) {
-		err = flowtap_proc_each_child(family.pids[i], join, &family);
-		if (err == -ENOENT)
-			err = flowtap_proc_each_process(join_if_child, &family);
-		err = pardon(err);
-		if (!err)
-			err = visit(look, family.pids[i]);
-	}
+	if (!err)
+		err = find_descendants(&family);
+	for (size_t i = 0; i < family.n && !err; i++)
+		err = visit(look, family.pids[i]);
 	free(family.pids);
 	return err;
 }

@@ -56,6 +56,8 @@ int open(const char *path, int flags, ...)
 	return fd;
 }
 
+static bool no_children;		/* as without CONFIG_PROC_CHILDREN */
+static unsigned int walks;		/* over all of /proc */
 static bool executes;			/* this process is in the middle of an exec */
 static ino_t program;			/* what it executes now, 0: what it does */
 
@@ -65,6 +67,10 @@ FILE *fopen(const char *path, const char *mode)
 
 	if (executes && size > 5 && !strcmp(path + size - 5, "/maps"))
 		path = "/dev/null";
+	if (no_children && size > 9 && !strcmp(path + size - 9, "/children")) {
+		errno = ENOENT;
+		return NULL;
+	}
 	return ((__typeof__(&fopen))dlsym(RTLD_NEXT, "fopen"))(path, mode);
 }
 
@@ -81,6 +87,7 @@ DIR *opendir(const char *path)
 {
 	looks++;
 	now += MS;
+	walks += !strcmp(path, "/proc");
 	if (denied && !strcmp(path, denied)) {
 		errno = denial;
 		return NULL;
@@ -301,6 +308,39 @@ TEST(nor_is_one_with_the_pid_that_was_named)
 		EXPECT_EQ(0, look_again(scan, &out));
 		renewed = 0;
 		flowtap_proc_scan_free(scan);
+	}
+}
+
+TEST(all_of_proc_is_not_walked_over_for_each_descendant)
+{
+	unsigned int told = 0;
+	struct flowtap_sideband_sink out = { .mapped = count_mapping, .argument = &told };
+	const pid_t pid = getpid();
+	pid_t parents[8], children[8];
+	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&pid, 1, true);
+	unsigned int one;
+
+	ASSERT_TRUE(scan);
+	no_children = true;
+	ASSERT_EQ(0, flowtap_proc_scan_start(scan, &out, false));
+	one = told;
+	EXPECT_NE(0, one);
+	for (size_t i = 0; i < ARRAY_SIZE(parents); i++)
+		parents[i] = fork_two(&children[i]);
+	walks = 0;
+	EXPECT_LE(2 * ARRAY_SIZE(parents) * one, look_again(scan, &out));
+	/* Children have larger pids than their parents, or once smaller ones. */
+	EXPECT_LE(2, walks);
+	EXPECT_GE(3, walks);
+	walks = 0;
+	look_again(scan, &out);
+	EXPECT_EQ(1, walks);
+	no_children = false;
+	flowtap_proc_scan_free(scan);
+	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
+		kill(parents[i], SIGKILL);
+		waitpid(parents[i], NULL, 0);
+		kill(children[i], SIGKILL);
 	}
 }
 
