@@ -104,13 +104,22 @@ void flowtap_kernel_free(struct flowtap_kernel *kernel)
 
 /* Looking. */
 
+/*
+ * Where a module's range ends is not only its own affair: it has the size of all of its memory, and
+ * is cut at the next module, which comes and goes. Its text is in all of these ranges.
+ */
+static bool is_same(const struct flowtap_kernel_range *one,
+		    const struct flowtap_kernel_range *other)
+{
+	return one->start == other->start && !strcmp(one->name, other->name);
+}
+
 static struct region *find(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range)
 {
 	for (size_t i = 0; i < kernel->n; i++) {
 		struct region *region = &kernel->regions[i];
 
-		if (!region->gone && region->range.start == range->start &&
-		    region->range.end == range->end && !strcmp(region->range.name, range->name))
+		if (!region->gone && is_same(&region->range, range))
 			return region;
 	}
 	return NULL;
@@ -162,11 +171,14 @@ static void compare_page(struct flowtap_kernel *kernel, struct region *region, u
 	*page = PAGE_HELD | PAGE_DIFFERENT;
 }
 
-/* What cannot be read stays as it was; what never could is absent. */
+/*
+ * range: the region's now. What it does not have and what cannot be read stays as it was; what
+ * never could is absent.
+ */
 static void look_at(struct flowtap_kernel *kernel, const struct flowtap_kcore *kcore,
-		    struct region *region)
+		    struct region *region, const struct flowtap_kernel_range *range)
 {
-	uint64_t size = size_of(&region->range);
+	uint64_t size = range->end < region->range.end ? size_of(range) : size_of(&region->range);
 
 	for (uint64_t offset = 0; offset < size; offset += AT_ONCE) {
 		size_t n = size - offset < AT_ONCE ? size - offset : AT_ONCE;
@@ -196,7 +208,7 @@ static int look_at_all(struct flowtap_kernel *kernel, const struct flowtap_kcore
 		if (!region)
 			continue;
 		region->present = true;
-		look_at(kernel, kcore, region);
+		look_at(kernel, kcore, region, range);
 	}
 	return 0;
 }
@@ -212,8 +224,7 @@ static void mark_gone(struct flowtap_kernel *kernel, const struct flowtap_kernel
 		bool there = i == 0 && region->present;
 
 		for (size_t m = 0; m < n && !there; m++)
-			there = region->present && region->range.start == modules[m].start &&
-				!strcmp(region->range.name, modules[m].name);
+			there = region->present && is_same(&region->range, &modules[m]);
 		region->gone = !there;
 		if (!there && region->fresh) {
 			kernel->figures.bytes -= size_of(&region->range);
