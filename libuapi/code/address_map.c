@@ -23,6 +23,7 @@
 #define PIECES_MAX (4U << 20)
 #define PIECES_TOP (16U << 20)
 #define EXECS_MAX 64		/* of a process, looked ahead */
+#define FORKS_MAX 256		/* one from the other without an exec, that inherit */
 /* The kernel's texts, in the numbers of files. */
 #define KERNEL_FILES 0x80000000U
 
@@ -426,32 +427,43 @@ static int build_one(struct flowtap_address_map *map, struct flowtap_address_spa
 	return 0;
 }
 
-/* Builds a space, and before it those it was forked from. 0 or -ENOMEM. */
+/* What it was forked from, or NULL. */
+static struct flowtap_address_space *parent_of(struct flowtap_address_map *map,
+					       const struct flowtap_address_space *space)
+{
+	return space->forked ? find_space(map, space->parent, space->from) : NULL;
+}
+
+/* Nonsense in an archive can make two processes each other's parents: that has no end either. */
+static bool is_deep(struct flowtap_address_map *map, const struct flowtap_address_space *space)
+{
+	size_t n = 0;
+
+	while (space && n <= FORKS_MAX) {
+		space = parent_of(map, space);
+		n++;
+	}
+	return space;
+}
+
+/*
+ * Builds a space, and before it those it was forked from. One that lies too deep inherits nothing:
+ * each of them is a copy, and there may be 100000 of a thousand mappings. 0 or -ENOMEM.
+ */
 static int build(struct flowtap_address_map *map, struct flowtap_address_space *space)
 {
-	struct flowtap_address_space **chain = NULL, *parent = NULL;
+	struct flowtap_address_space *chain[FORKS_MAX + 1], *parent = NULL;
 	size_t n = 0;
 	int err = 0;
 
-	/* Nonsense in an archive can make two processes each other's parents: stop there. */
-	for (; space && !ready(map, space) && !space->building;
-	     space = space->forked ? find_space(map, space->parent, space->from) : NULL) {
-		err = FLOWTAP_GROW(chain, n);
-		if (err)
-			break;
+	if (is_deep(map, space))
+		return build_one(map, space, NULL);
+	for (; space && !ready(map, space); space = parent_of(map, space))
 		chain[n++] = space;
-		space->building = true;
-	}
-	if (space && ready(map, space))
-		parent = space;
-	while (n) {
+	for (parent = space; n && !err; parent = space) {
 		space = chain[--n];
-		space->building = false;
-		if (!err)
-			err = build_one(map, space, parent);
-		parent = space;
+		err = build_one(map, space, parent);
 	}
-	free(chain);
 	return err;
 }
 

@@ -65,8 +65,7 @@ struct flowtap_address_space {
 	bool unsorted;
 	/* Made from the events when they are first asked for. */
 	bool built;
-	bool building;			/* the map's marks: it is being built, */
-	bool evicted;			/* and its pieces had to make space for others */
+	bool evicted;			/* the map's mark: its pieces had to make space for others */
 	uint64_t generation;		/* the map's, when it was built */
 	struct flowtap_piece *pieces;	/* by start, then from */
 	size_t n_pieces;

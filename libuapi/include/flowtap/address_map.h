@@ -167,7 +167,8 @@ int flowtap_address_map_add_file(struct flowtap_address_map *map,
 				 const struct flowtap_bundled *part, const void *bytes);
 /*
  * A new process: at first it has a copy of what the parent had at that time, late mappings of the
- * parent included. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
+ * parent included. More than 256 forks, one from the other without an exec, and it has nothing at
+ * first. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
  */
 int flowtap_address_map_fork(struct flowtap_address_map *map, uint32_t parent, uint32_t child,
 			     uint64_t time);

@@ -443,10 +443,27 @@ TEST_F(image, parents_of_each_other_are_no_endless_search)
 	ASSERT_EQ(flowtap_address_map_fork(self->map, 2, 1, 10), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 10, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 2, 10, AT), -2);
+}
+
+/* Each of them has a copy: a long chain of many mappings would be work without end. */
+TEST_F(image, of_very_many_forks_without_an_exec_the_last_inherit_nothing)
+{
 	for (uint32_t pid = 10; pid < 30000; pid++)
 		ASSERT_EQ(flowtap_address_map_fork(self->map, pid, pid + 1, pid), 0);
 	ASSERT_EQ(add(self->map, 10, 0, AT, 0x400, "/bin/a", 1), 0);
-	EXPECT_EQ(byte_at(self->map, 30000, 30000, AT), tiny_code(1, 0));
+	EXPECT_EQ(byte_at(self->map, 30000, 30000, AT), -2);
+	EXPECT_EQ(byte_at(self->map, 10 + 256, 30000, AT), tiny_code(1, 0));
+	EXPECT_EQ(byte_at(self->map, 10 + 257, 30000, AT), -2);
+	EXPECT_EQ(byte_at(self->map, 10 + 258, 30000, AT), -2);
+	/* What they map themselves is theirs, and after an exec they can be inherited from. */
+	ASSERT_EQ(add(self->map, 1000, 30000, AT, 0x400, "/bin/a", 1), 0);
+	EXPECT_EQ(byte_at(self->map, 1000, 30000, AT), tiny_code(1, 0));
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1000, 2, 30001), 0);
+	EXPECT_EQ(byte_at(self->map, 2, 30001, AT), -2);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 1000, 30002), 0);
+	ASSERT_EQ(add(self->map, 1000, 30002, AT, 0x400, "/bin/a", 1), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1000, 2, 30003), 0);
+	EXPECT_EQ(byte_at(self->map, 2, 30003, AT), tiny_code(1, 0));
 }
 
 static uint32_t key_at(struct flowtap_address_map *map, uint32_t pid, uint64_t address)
