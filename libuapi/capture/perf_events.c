@@ -20,6 +20,7 @@
 #include "capture/procfs.h"
 
 #define RING_BYTES (256U << 10)		/* of each CPU; less where memory may not be locked */
+#define WATERMARK(size) ((size) / 4)	/* so much waits before we are woken */
 #define ROUNDS 8			/* of looking for threads that started meanwhile */
 
 struct ring {
@@ -64,7 +65,7 @@ static void set_attr(struct perf_event_attr *attr, bool one, bool inherit)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC_RAW,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 4,
+		.wakeup_watermark = WATERMARK(RING_BYTES),
 		.inherit = one,
 		.inherit_thread = one && !inherit,
 	};
@@ -123,7 +124,19 @@ static struct ring *find_ring(struct flowtap_perf *perf, uint32_t cpu)
 	return NULL;
 }
 
-/* The event gives its records to its CPU's ring: the first one's own. */
+/* 1: it is smaller than `attr` has it, which is mended: another event is to be opened for it. */
+static int check_watermark(struct flowtap_perf *perf, struct ring *ring)
+{
+	const uint32_t watermark = (uint32_t)WATERMARK(ring->size);
+
+	if (perf->attr.wakeup_watermark <= watermark)
+		return 0;
+	perf->attr.wakeup_watermark = watermark;
+	munmap(ring->page, ring->mapped);
+	return 1;
+}
+
+/* The event gives its records to its CPU's ring: the first one's own. 1 as above. */
 static int attach(struct flowtap_perf *perf, int fd, uint32_t cpu)
 {
 	struct ring *ring = find_ring(perf, cpu);
@@ -137,6 +150,8 @@ static int attach(struct flowtap_perf *perf, int fd, uint32_t cpu)
 	*ring = (struct ring) { .fd = fd, .cpu = cpu };
 	err = map_ring(ring);
 	if (!err)
+		err = check_watermark(perf, ring);
+	if (!err)
 		perf->n_rings++;
 	return err;
 }
@@ -148,16 +163,17 @@ static int add_event(struct flowtap_perf *perf, pid_t tid, uint32_t cpu)
 
 	if (FLOWTAP_GROW(perf->fds, perf->n_fds))
 		return -ENOMEM;
-	fd = open_oldest(&perf->attr, tid, (int)cpu);
-	if (fd < 0)
-		return fd;
-	err = attach(perf, fd, cpu);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	perf->fds[perf->n_fds++] = fd;
-	return 0;
+	do {
+		fd = open_oldest(&perf->attr, tid, (int)cpu);
+		if (fd < 0)
+			return fd;
+		err = attach(perf, fd, cpu);
+		if (err)
+			close(fd);
+	} while (err > 0);
+	if (!err)
+		perf->fds[perf->n_fds++] = fd;
+	return err;
 }
 
 /* On each CPU that is online. */
