@@ -16,6 +16,7 @@
 
 #include "base/hash_table.h"
 #include "base/vector.h"
+#include "code/label.h"
 
 #define PAGE 4096U
 #define MODULES_MAX 4096U
@@ -217,8 +218,8 @@ static int parse_line(struct lines *lines, char *line, size_t size)
 		lines->kernel->start = address;
 	if (lines->kernel && !module && end - name == 6 && !memcmp(name, "_etext", 6))
 		lines->kernel->end = address;
-	/* Assemblers' labels and marks are more than half of it. */
-	if (!strchr("tTwW", at[1]) || name[0] == '$' || (name[0] == '.' && name[1] == 'L') ||
+	/* Labels are more than half of it. */
+	if (!strchr("tTwW", at[1]) || is_label(name) ||
 	    (lines->wanted && !lines->wanted(text, lines->argument)))
 		return 0;
 	return keep(lines, line, size);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "code/label.h"
+
 #define NOTES_MAX (64U << 10)		/* bytes of one segment or section of notes */
 #define ALL_NOTES_MAX (1U << 20)		/* of all of a file */
 #define TABLE_MAX (512U << 20)		/* bytes of a symbol or string table */
@@ -214,12 +216,6 @@ static int order(const void *a, const void *b)
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* Assemblers' local labels, and the RISC-V and Arm marks of what is code ($x, $xrv64gc, $d). */
-static bool is_label(const char *name)
-{
-	return !name[0] || name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
 /* Where the section that holds the symbol ends, if it holds code; 0 otherwise. */

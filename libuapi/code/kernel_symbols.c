@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "code/label.h"
 
 #define TEXT_MAX (128U << 20)
 #define OTHERS_MAX 256	/* of other modules that lie between: one was there before the other */
@@ -54,12 +55,6 @@ static int append_text(struct flowtap_kernel_symbols *symbols, const char *text,
 	symbols->size += size;
 	symbols->text[symbols->size] = 0;
 	return 0;
-}
-
-/* Assemblers' labels, and the marks of what is code. */
-static bool is_label(const char *name)
-{
-	return !name[0] || name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
 /* One line, without its end. False: it is of no use. */

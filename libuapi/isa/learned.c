@@ -5,6 +5,7 @@
  */
 #include "base/hash_table.h"
 #include "flow/elsewhere.h"
+#include "isa/block_end.h"
 #include "isa/learned_internal.h"
 
 #include <errno.h>
@@ -434,14 +435,6 @@ static void doubt(struct learned_run *run)
 	}
 }
 
-/* How long it is by how it begins (formats/stf/records.h has the same). */
-static size_t length(unsigned int isa, const uint8_t *bytes)
-{
-	if (isa == FLOWTAP_ISA_RV64)
-		return (bytes[0] & 3) == 3 ? 4 : 2;
-	return isa != FLOWTAP_ISA_T32 || bytes[1] >= 0xe8 ? 4 : 2;
-}
-
 /* One more instruction, if it is the one that is expected. */
 static bool add_known(struct learned_run *run, const uint8_t *bytes, size_t size)
 {
@@ -450,7 +443,7 @@ static bool add_known(struct learned_run *run, const uint8_t *bytes, size_t size
 	if (!run->known)
 		return false;
 	if (guess->size - run->size < size || memcmp(guess->bytes + run->size, bytes, size) ||
-	    length(run->isa, bytes) != size)
+	    insn_size(run->isa, bytes) != size)
 		return false;
 	run->last = run->size;
 	run->size += size;
@@ -470,7 +463,7 @@ static int check(unsigned int isa, uint64_t address, const uint8_t *bytes, size_
 {
 	uint64_t aligned = isa == FLOWTAP_ISA_A64 || isa == FLOWTAP_ISA_A32 ? 3 : 1;
 
-	if (isa > FLOWTAP_ISA_T32 || (size != 2 && size != 4) || length(isa, bytes) != size ||
+	if (isa > FLOWTAP_ISA_T32 || (size != 2 && size != 4) || insn_size(isa, bytes) != size ||
 	    (isa == FLOWTAP_ISA_RV64 && (bytes[0] & 0x1f) == 0x1f))
 		return -EILSEQ;
 	if (address & aligned || address > UINT64_MAX - size ||
