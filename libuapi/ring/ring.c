@@ -162,9 +162,9 @@ static void copy_out(const struct flowtap_reader *reader, uint64_t from, uint64_
 	memcpy(buffer + first, reader->data, size - first);
 }
 
-/* Once: 0; -EAGAIN where nothing of it was left; -EPROTO. */
+/* Once: 0 and where the copy begins in *left; -EAGAIN where nothing of it was left; -EPROTO. */
 static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
-		    struct flowtap_buffer *records, uint64_t *end, uint64_t *dropped)
+		    struct flowtap_buffer *records, uint64_t *end, uint64_t *left)
 {
 	struct flowtap_ring *ring = reader->ring;
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -183,9 +183,9 @@ static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
 	later = __atomic_load_n(&ring->data_oldest, __ATOMIC_RELAXED);
 	if ((int64_t)(later - oldest) < 0 || later % 8)
 		return -EPROTO;
-	*dropped += later - oldest;
 	if ((int64_t)(later - head) > 0)
 		return -EAGAIN;
+	*left = later;
 	records->bytes = buffer + (later - oldest);
 	records->size = head - later;
 	*end = head;
@@ -195,13 +195,17 @@ static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
 int flowtap_reader_copy(const struct flowtap_reader *reader, void *buffer,
 			struct flowtap_buffer *records, uint64_t *head, uint64_t *dropped)
 {
+	uint64_t oldest, left;
 	int err = -EAGAIN;
 
 	if (!reader->overwrite)
 		return -EOPNOTSUPP;
-	*dropped = 0;
+	oldest = __atomic_load_n(&reader->ring->data_oldest, __ATOMIC_RELAXED);
+	left = oldest;
 	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
-		err = try_copy(reader, buffer, records, head, dropped);
+		err = try_copy(reader, buffer, records, head, &left);
+	/* Also what went between two tries. */
+	*dropped = left - oldest;
 	return err;
 }
 

@@ -369,13 +369,39 @@ static struct {
 	unsigned int records;
 	bool all;			/* up to where nothing of it is left */
 	unsigned int times;
+	bool thread;			/* and a thread writes on from then on */
+	bool on;			/* it does; atomic */
+	bool busy;			/* or has not seen that it does not; atomic */
 } meanwhile;
+
+static void *write_on(void *argument)
+{
+	bool on;
+
+	while (!__atomic_load_n(&meanwhile.recorder.stop, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&meanwhile.busy, true, __ATOMIC_SEQ_CST);
+		on = __atomic_load_n(&meanwhile.on, __ATOMIC_SEQ_CST);
+		if (on)
+			overwrite(&meanwhile.recorder);
+		__atomic_store_n(&meanwhile.busy, false, __ATOMIC_SEQ_CST);
+		if (!on)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void stop_writing(void)
+{
+	__atomic_store_n(&meanwhile.on, false, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&meanwhile.busy, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
 
 static void write_meanwhile(int signal, siginfo_t *info, void *context)
 {
 	const struct flowtap_ring *ring = meanwhile.recorder.made.ring;
 	uint8_t *at = info->si_addr;
-	uint64_t head = ring->data_head;
+	uint64_t head = ring->data_head, written;
 
 	if (!meanwhile.page || at < meanwhile.page || at >= meanwhile.page + PAGE)
 		abort();
@@ -384,6 +410,11 @@ static void write_meanwhile(int signal, siginfo_t *info, void *context)
 	while (meanwhile.all && ring->data_oldest < head)
 		overwrite(&meanwhile.recorder);
 	meanwhile.times++;
+	written = meanwhile.recorder.written;
+	__atomic_store_n(&meanwhile.on, meanwhile.thread, __ATOMIC_SEQ_CST);
+	while (meanwhile.thread &&
+	       __atomic_load_n(&meanwhile.recorder.written, __ATOMIC_ACQUIRE) == written)
+		sched_yield();
 	if (mprotect(meanwhile.page, PAGE, PROT_READ))
 		abort();
 }
@@ -456,6 +487,47 @@ TEST(a_copy_that_is_overtaken_has_what_is_left)
 	}
 	EXPECT_LT(0, none);
 	EXPECT_LT(0, again);
+	signal(SIGSEGV, SIG_DFL);
+	munmap(mapping, PAGE + PAGES * PAGE);
+	free(buffer);
+	unmake(&meanwhile.recorder.made);
+}
+
+/* Where a copy is tried again, what was written between the tries counts. */
+TEST(what_is_overwritten_between_two_tries_is_dropped)
+{
+	const struct flowtap_ring *ring;
+	struct flowtap_buffer records;
+	uint8_t *mapping = make_meanwhile(), *buffer = malloc(PAGES * PAGE);
+	struct flowtap_reader reader;
+	unsigned int copies = 0;
+	pthread_t thread;
+
+	ring = meanwhile.recorder.made.ring;
+	meanwhile.page = mapping + PAGE;
+	meanwhile.all = true;
+	meanwhile.thread = true;
+	ASSERT_EQ(flowtap_reader_attach(&reader, mapping, PAGE + PAGES * PAGE), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, write_on, NULL), 0);
+	for (unsigned int i = 0; i < 300; i++) {
+		uint64_t head, dropped, oldest;
+		int err;
+
+		for (int n = i ? 1 : 300; n; n--)
+			overwrite(&meanwhile.recorder);
+		oldest = ring->data_oldest;
+		ASSERT_EQ(mprotect(meanwhile.page, PAGE, PROT_NONE), 0);
+		err = flowtap_reader_copy(&reader, buffer, &records, &head, &dropped);
+		stop_writing();
+		if (err == -EAGAIN)
+			continue;
+		ASSERT_EQ(err, 0);
+		ASSERT_EQ(head - records.size - oldest, dropped);
+		copies++;
+	}
+	EXPECT_LT(0, copies);
+	__atomic_store_n(&meanwhile.recorder.stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(thread, NULL);
 	signal(SIGSEGV, SIG_DFL);
 	munmap(mapping, PAGE + PAGES * PAGE);
 	free(buffer);
