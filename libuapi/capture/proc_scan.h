@@ -6,6 +6,8 @@
  * Limits of looking again and again: what is mapped and unmapped between two looks is never seen;
  * what is seen is given the time of the look before, though it came later; a process that forks and
  * executes between two looks has only its new image. A process that is new is written as EXEC.
+ * Descendants are found by their parents: what becomes a daemon (forks twice, and the one in the
+ * middle ends) between two looks has none of ours, and is never found, nor are its own descendants.
  * Saved code is compared at each look: what is written and written back between two is not seen.
  */
 #ifndef FLOWTAP_LIBUAPI_CAPTURE_PROC_SCAN_H
