@@ -362,7 +362,7 @@ static uint32_t choose(struct flowtap_merge *merge)
 		aside[n++] = chosen;
 		if (n == TIED_MOST || !merge->n_heap ||
 		    !is_tied(merge->cursors[merge->heap[0]].head, first)) {
-			/* All of them do: something was lost. */
+			/* All of them do, or so many: something was lost. */
 			chosen = aside[0];
 			aside[0] = aside[--n];
 			break;
