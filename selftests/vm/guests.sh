@@ -166,14 +166,31 @@ last_words() { # LABEL LINES
 	[ ! -e "$tmp/$1.dmesg" ] || tail -n "$2" "$tmp/$1.dmesg" | sed 's/^/# kernel: /'
 }
 
+# A program has run its tests: it says how many it has, and has a result of each unless one failed.
+# A harness that refuses its arguments has the status of one that failed.
+ran_tests() { # STATUS, of what is in $tmp/part
+	local results plan
+	results=$(grep -acE '^(not )?ok ' "$tmp/part")
+	plan=$(grep -aoE '^1\.\.[0-9]+$' "$tmp/part")
+	case $1 in
+	0|4) [ "$results" -gt 0 ] && [ "$plan" = "1..$results" ] ;;
+	1) grep -aq '^not ok ' "$tmp/part" ;;
+	*) false ;;
+	esac || {
+		echo "# status ${1:-none}, plan ${plan:-none}, results: $results"
+		return 1
+	}
+}
+
 judge() { # LABEL
-	local label=$1 log=$tmp/$1.log program
+	local label=$1 log=$tmp/$1.log program ended
 	for program in ${run_by[$label]}; do
 		sed -n "/^BEGIN $program\$/,/^END $program /p" "$log" | grep -av '^BEGIN\|^END' |
 			tr -d '\r' >"$tmp/part"
 		renumber "$label $program" <"$tmp/part"
 		# 0, or 4 where all of it was skipped; what failed has said so itself.
-		grep -aEq "^END $program [014]\$" "$log"
+		ended=$(grep -aoE "^END $program [0-9]+\$" "$log")
+		ran_tests "${ended##* }"
 		check $? "$label $program ran to its end" || last_words "$label" 12
 		! grep -aq "^END $program 1\$" "$log" || last_words "$label" 6
 	done
