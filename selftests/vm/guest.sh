@@ -3,6 +3,8 @@
 # What the guests' scripts of the command share; to be sourced. TAP without numbers: relay.sh counts.
 
 run() {
+	# It may record again, in the same second.
+	rm -f /tmp/text.of
 	"$@" >/tmp/stdout 2>/tmp/stderr
 	status=$?
 }
@@ -77,11 +79,14 @@ runs() { # PID TEXT
 	tr '\0' ' ' <"/proc/$1/cmdline" | grep -qF -- "$2"
 }
 
-# Dumps an archive once; an emulated machine takes its time.
+# Dumps an archive once; an emulated machine takes its time. Of whom the text is is kept in a file: who
+# asks is a subshell. One that is not there has no text.
 text() { # FILE
-	now=$(stat -c '%n %s %Y' "$1")
-	[ "$now" = "${shown-}" ] || flowtap dump "$1" >/tmp/text 2>/dev/null
-	shown=$now
+	now=$(stat -c '%n %i %s %Y' "$1" 2>/dev/null)
+	[ -z "$now" ] || [ "$now" != "$(cat /tmp/text.of 2>/dev/null)" ] || return 0
+	: >/tmp/text
+	[ -z "$now" ] || flowtap dump "$1" >/tmp/text 2>/dev/null
+	echo "$now" >/tmp/text.of
 }
 
 # How many lines of samples the archive has that match.
