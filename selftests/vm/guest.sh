@@ -23,7 +23,7 @@ ok() { # NAME TEST...
 }
 
 has() { # PATTERN: in what was printed on either
-	grep -qE -- "$1" /tmp/stdout /tmp/stderr
+	grep -qE -- "${1:?}" /tmp/stdout /tmp/stderr
 }
 
 ended() { # STATUS PATTERN
@@ -92,17 +92,17 @@ text() { # FILE
 # How many lines of samples the archive has that match.
 samples() { # FILE PATTERN
 	text "$1"
-	grep '^  SAMPLE ' /tmp/text | grep -cE -- "$2"
+	grep '^  SAMPLE ' /tmp/text | grep -cE -- "${2:?}"
 }
 
 # Its entries: SOURCE -> TARGET TYPE.
 entries() { # FILE PATTERN
 	text "$1"
-	grep '^    0x' /tmp/text | grep -cE -- "$2"
+	grep '^    0x' /tmp/text | grep -cE -- "${2:?}"
 }
 
 # A figure of its samples that match, one a line.
 of_samples() { # FILE KEY PATTERN
 	text "$1"
-	grep '^  SAMPLE ' /tmp/text | grep -E -- "$3" | sed "s/.* $2=\([0-9.]*\).*/\1/"
+	grep '^  SAMPLE ' /tmp/text | grep -E -- "${3:?}" | sed "s/.* $2=\([0-9.]*\).*/\1/"
 }
