@@ -58,12 +58,13 @@ static unsigned int act_all(unsigned int base, uint64_t until)
 {
 	struct cast cast[THREAD_KINDS + WORKERS] = { 0 };
 	unsigned int i, generation = 0;
+	uint64_t half = now_ns() + (until - now_ns()) / 2;
 
 	seed = base;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	while (now_ns() < until) {
-		/* Now and then all at once: only then the module can go. */
-		bool all = !dice(300);
+		/* Now and then all at once: only then the module can go. Once it has to. */
+		bool all = !dice(300) || (!shared->unloads && now_ns() > half);
 		uint64_t unloads = shared->unloads;
 
 		for (i = 0; i < THREAD_KINDS; i++)
@@ -158,6 +159,16 @@ static unsigned int from_environment(const char *name, unsigned int otherwise)
 	return given ? strtoul(given, NULL, 0) : otherwise;
 }
 
+static bool io_uring_there(void)
+{
+	struct io_uring uring;
+
+	if (io_uring_queue_init(8, &uring, 0))
+		return false;
+	io_uring_queue_exit(&uring);
+	return true;
+}
+
 FIXTURE(stress)
 {
 };
@@ -178,6 +189,7 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 	unsigned int base = from_environment("FLOWTAP_SEED", 1), i, lives;
 	unsigned int ms = 1000 * from_environment("FLOWTAP_STRESS_SECONDS", 60);
 	long before[RESOURCES], after[RESOURCES];
+	bool idles = false;
 
 	TH_LOG("FLOWTAP_SEED=%u FLOWTAP_STRESS_SECONDS=%u", base, ms / 1000);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -197,6 +209,7 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 		other_driver("own 1 0");
 		load("soft=1");
 		ASSERT_EQ(0, chmod(DEVICE, 0666));
+		idles = source_there(FLOWTAP_SOURCE_CTR) && !access(OTHER_DRIVER, F_OK);
 		lives = act_all(base + i, now_ns() + (i ? ms - ms / 4 : ms / 4) * MS);
 		ASSERT_TRUE(unload_and_measure(i ? after : before));
 	}
@@ -209,6 +222,14 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 	       (unsigned long long)shared->offline, (unsigned long long)shared->lost);
 	EXPECT_LT(0, shared->streams);
 	EXPECT_LT(0, shared->bytes + shared->added);
+	EXPECT_LT(0, shared->unloads);
+	/* Where they can. */
+	if (io_uring_there())
+		EXPECT_LT(0, shared->writes);
+	if (!access(CPU1, W_OK))
+		EXPECT_LT(0, shared->offline);
+	if (idles)
+		EXPECT_LT(0, shared->lost);
 	for (i = 0; i < RESOURCES; i++)
 		if (resources[i].file == meminfo || !keeps_what_is_freed())
 			EXPECT_GE(resources[i].tolerance, after[i] - before[i])

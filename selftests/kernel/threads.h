@@ -407,18 +407,20 @@ static void trace_in_a_namespace(void)
 /* Ring pages are registered and written from; the mapping goes, or we do, while they are. */
 static void drain_by_io_uring(void)
 {
-	struct flowtap_configure configure = plain(1 + dice(2), dice(cpus_online()));
+	struct flowtap_configure configure;
 	struct io_uring uring;
 	struct stream stream;
 	int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	struct iovec vector;
 	unsigned int n;
 
-	configure.triggers |= FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SWITCH;
-	configure.timer_ns = 500000;
 	if (io_uring_queue_init(8, &uring, 0))
 		_exit(4);
 	for (;;) {
+		/* One of them may not be there. */
+		configure = plain(1 + dice(2), dice(cpus_online()));
+		configure.triggers |= FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SWITCH;
+		configure.timer_ns = 500000;
 		if (stream_open(&stream, &configure))
 			continue;
 		add_task(&stream, target(), 0);
