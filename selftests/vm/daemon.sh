@@ -54,6 +54,7 @@ start() { # [WORD...]
 	heard $((ready + 1)) READY=1 && return
 	echo "not ok - flowtapd starts"
 	sed 's/^/# /' /tmp/log
+	return 1
 }
 
 state_of() { # NAME: a line of its status
