@@ -156,13 +156,15 @@ static struct align_piece *divide(const struct subject *subject, size_t *n)
 	*n = 0;
 	for (size_t i = 0; i < subject->npieces; i++) {
 		const struct align_piece *piece = &subject->pieces[i];
+		size_t size;
 
 		parts = realloc(parts, (*n + piece->n / PART + 1) * sizeof(*parts));
 		if (!parts)
 			abort();
-		for (size_t at = 0; at < piece->n; at += PART)
-			parts[(*n)++] = (struct align_piece){
-				piece->bytes + at, piece->n - at < PART ? piece->n - at : PART, false };
+		for (size_t at = 0; at < piece->n; at += size) {
+			size = piece->n - at < PART ? piece->n - at : PART;
+			parts[(*n)++] = (struct align_piece){ piece->bytes + at, size, false };
+		}
 	}
 	return parts;
 }
@@ -179,11 +181,10 @@ static bool excused(const struct subject *subject, const struct align_piece *par
 	       !decode(&decoder_flowtap, &subject->history, &alignment, false, &judge, NULL) &&
 	       judge.failed == (unexcused > 0);
 	if (!fine)
-		printf("# world %llu: %llu bytes missing, %llu of them unexcused, %s; not %llu, %llu\n",
-		       (unsigned long long)subject->sim->options.adversary.seed,
-		       (unsigned long long)alignment.missing, (unsigned long long)alignment.unexcused,
-		       judge.failed ? judge.message : "equal", (unsigned long long)missing,
-		       (unsigned long long)unexcused);
+		printf("# world %llu: %llu bytes missing, %llu unexcused, %s; not %llu, %llu\n",
+		       LLU(subject->sim->options.adversary.seed), LLU(alignment.missing),
+		       LLU(alignment.unexcused), judge.failed ? judge.message : "equal",
+		       LLU(missing), LLU(unexcused));
 	align_free(&alignment);
 	return fine;
 }

@@ -305,8 +305,8 @@ void judge_flush(struct judge *judge)
 }
 
 /*
- * P0 elements that are surely in the stream after this A-sync: those before the A-sync that begins at
- * item `end`, or before the trace unit was disabled. What was executed after that may be on its way.
+ * P0 elements that are surely in the stream after this A-sync: those before the A-sync that begins
+ * at item `end`, or before the trace unit was disabled. What comes after that may be on its way.
  */
 static uint64_t surely_traced(const struct history *history, size_t sync, size_t end)
 {
@@ -335,8 +335,9 @@ static uint64_t surely_traced(const struct history *history, size_t sync, size_t
 }
 
 /*
- * A loss has a reason for what is not decoded up to an A-sync, and for as much after it as a decoder
- * may need to find out where it is: not for all that follows. end: the item up to which all is there.
+ * A loss is a reason for what is not decoded up to an A-sync, and for as much after it as a decoder
+ * may need to find out where it is: not for all that follows. end: the item up to which all is
+ * there.
  */
 static void check_silence(struct judge *judge, size_t end)
 {
@@ -347,8 +348,9 @@ static void check_silence(struct judge *judge, size_t end)
 		return;
 	n = surely_traced(history, judge->hint, end);
 	if (n > SYNC_REACH + ATOMS + history->syncs[judge->hint].config.idr8)
-		judge_fail(judge, "nothing is decoded after the A-sync at %llu, where %llu P0 elements "
-			   "are in the trace", LLU(history->syncs[judge->hint].offset), LLU(n));
+		judge_fail(judge, "nothing is decoded after the A-sync at %llu, where %llu P0 "
+			   "elements are in the trace",
+			   LLU(history->syncs[judge->hint].offset), LLU(n));
 }
 
 static size_t item_of_reached(const struct judge *judge)

@@ -31,7 +31,8 @@ static bool no_memory(void *opaque, unsigned int cpu, uint64_t physical, void *b
 	return false;
 }
 
-static bool any_memory(void *opaque, unsigned int cpu, uint64_t physical, const void *bytes, size_t n)
+static bool any_memory(void *opaque, unsigned int cpu, uint64_t physical, const void *bytes,
+		       size_t n)
 {
 	return true;
 }
@@ -215,7 +216,7 @@ TEST_F(lost, at_a_reset_of_a_unit_and_a_buffer_that_hold_some)
 	across(_metadata, self, 4000);
 }
 
-/* What one session discards is missing in the midst of the stream: the next one's comes after it. */
+/* What one session discards is missing in the midst of the stream: the next one's follows it. */
 TEST_F(lost, at_the_disabling_of_a_unit_without_tsb_csync)
 {
 	for (unsigned int tsb = 0; tsb < 2; tsb++) {

@@ -42,12 +42,13 @@ static char prefix[256];
 
 static void describe(uint64_t seed, const struct simulation_options *options)
 {
-	printf("# seed %llu: configr 0x%x syncpr %u levels %u%s%s%s%s mode %u watermark %u%s pages %u "
-	       "align %u maxspec %u%s adversary 0x%x\n", (unsigned long long)seed, options->configr,
-	       options->syncpr, options->levels, options->by_victlr ? " by VICTLR" : "",
+	printf("# seed %llu: configr 0x%x syncpr %u levels %u%s%s%s%s mode %u watermark %u%s "
+	       "pages %u align %u maxspec %u%s adversary 0x%x\n", (unsigned long long)seed,
+	       options->configr, options->syncpr, options->levels, options->by_victlr ? " by VICTLR" : "",
 	       options->filter ? options->exclude ? " exclude" : " include" : "",
 	       options->el2 ? " el2" : "", options->host ? " host" : "", options->mode,
-	       options->watermark, options->stop ? " stop" : "", options->pages, options->buffer.align, options->unit.maxspec,
+	       options->watermark, options->stop ? " stop" : "", options->pages,
+	       options->buffer.align, options->unit.maxspec,
 	       options->unit.wfx ? " wfx" : "", options->adversary.what);
 }
 

@@ -347,7 +347,7 @@ void trace_unit_reset(struct trace_unit *unit)
 {
 	struct trace_unit_state *st = unit->state;
 
-	/* The log has its A-syncs and timestamps: the buffer, reset before, tells the bytes as lost. */
+	/* The log has its A-syncs and timestamps: the buffer, reset before, tells of their loss. */
 	if (st->enabled) {
 		encoder_flush(&st->encoder);
 		trace_unit_send(unit);

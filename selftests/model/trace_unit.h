@@ -53,8 +53,8 @@ struct trace_unit {
 int trace_unit_init(struct trace_unit *unit, struct pe *pe, const struct trace_unit_options *options);
 void trace_unit_free(struct trace_unit *unit);
 /*
- * Trace unit reset: everything. What it holds goes to the trace buffer, which is to be reset by then
- * and loses it.
+ * Trace unit reset: everything. What it holds goes to the trace buffer, which is to be reset by
+ * then and loses it.
  */
 void trace_unit_reset(struct trace_unit *unit);
 

@@ -28,8 +28,8 @@
 	  "TSB CSYNC with no ISB after the write to TRFCR or TRCPRGCTLR that ends trace (K10.5.10)") \
 	X(UNIT_WRITTEN, "unit-written-while-not-idle", \
 	  "a trace unit register written with TRCPRGCTLR.EN 1, or TRCSTATR.IDLE not seen to be 1 since") \
-	X(UNIT_READ, "unit-read-while-enabled", "a trace unit register read with TRCPRGCTLR.EN 1, " \
-	  "or since then before TRCSTATR.PMSTABLE was seen 1") \
+	X(UNIT_READ, "unit-read-while-enabled", \
+	  "a trace unit register read with EN 1, or TRCSTATR.PMSTABLE not seen to be 1 since") \
 	X(UNIT_ENABLED_BUSY, "unit-enabled-while-not-idle", \
 	  "TRCPRGCTLR.EN set before TRCSTATR.IDLE was seen to be 1") \
 	X(POLL_UNSYNCHRONIZED, "status-polled-without-isb", \
