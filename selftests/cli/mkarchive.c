@@ -20,7 +20,8 @@
  * left out the branches. -i: its INFO has all that there can be. -m: of the first four samples one is
  * by the event, one by time, one was asked for, and one by the event in a mode that is not recorded.
  * -k: with record --kernel: the program is the kernel's, its functions are made_work and made_leaf.
- * -w: with record -a: instead of all that, samples of ROUNDS of PIDs 100, 200, 0 and 100, in this order.
+ * -w: with record -a: instead of all that, samples of ROUNDS of PIDs 100, 200, 0, 100 and 200, in this
+ * order, then a lost record.
  */
 #include <flowtap/riscv.h>
 #include <linux/flowtap.h>
@@ -140,6 +141,24 @@ static void ring_block(const uint8_t *ring, size_t size, uint32_t records)
 	block(FLOWTAP_ARCHIVE_RING, 0, ring, size);
 }
 
+static size_t put_lost(uint8_t *out)
+{
+	const struct flowtap_record_lost lost = {
+		.header = { .type = FLOWTAP_RECORD_LOST, .size = sizeof(lost) },
+		.time = 7 * SECOND,
+		.since = 6 * SECOND,
+		.records = 3,
+		.bytes = 1000,
+		.total_records = 3,
+		.total_bytes = 1000,
+	};
+
+	memcpy(out, &lost, sizeof(lost));
+	stats.lost_records = lost.records;
+	stats.lost_bytes = lost.bytes;
+	return sizeof(lost);
+}
+
 static void put_ring(uint32_t rounds)
 {
 	static uint8_t ring[65536] __attribute__((aligned(8)));
@@ -151,15 +170,6 @@ static void put_ring(uint32_t rounds)
 		.pid = 200,
 		.tid = 200,
 		.cause = FLOWTAP_CAUSE_DISPLACED,
-	};
-	const struct flowtap_record_lost lost = {
-		.header = { .type = FLOWTAP_RECORD_LOST, .size = sizeof(lost) },
-		.time = 7 * SECOND,
-		.since = 6 * SECOND,
-		.records = 3,
-		.bytes = 1000,
-		.total_records = 3,
-		.total_bytes = 1000,
 	};
 	const struct {
 		struct flowtap_record header;
@@ -173,19 +183,16 @@ static void put_ring(uint32_t rounds)
 	used += sample(ring + used, 200, 3, 4 * SECOND, 1, 1U << FLOWTAP_CAUSE_RING_FULL);
 	memcpy(ring + used, &gap, sizeof(gap));
 	used += sizeof(gap);
-	memcpy(ring + used, &lost, sizeof(lost));
-	used += sizeof(lost);
+	used += put_lost(ring + used);
 	memcpy(ring + used, &strange, sizeof(strange));
 	used += sizeof(strange);
-	stats.lost_records = lost.records;
-	stats.lost_bytes = lost.bytes;
 	ring_block(ring, used, 7);
 }
 
 /* Of all that one CPU ran, of the idle task as well, whose tid is 0. */
 static void put_wide(uint32_t rounds)
 {
-	static const uint32_t tids[] = { 100, 200, 0, 100 };
+	static const uint32_t tids[] = { 100, 200, 0, 100, 200 };
 	static uint8_t ring[65536] __attribute__((aligned(8)));
 	const uint32_t n = sizeof(tids) / sizeof(tids[0]);
 	size_t used = 0;
@@ -193,7 +200,8 @@ static void put_wide(uint32_t rounds)
 	for (uint32_t i = 0; i < n; i++)
 		used += sample(ring + used, tids[i], i + 1, (i + 1) * SECOND, rounds,
 			       i ? 0 : 1U << FLOWTAP_CAUSE_START);
-	ring_block(ring, used, n);
+	used += put_lost(ring + used);
+	ring_block(ring, used, n + 1);
 }
 
 static void put_more(uint32_t rounds, uint32_t more)
