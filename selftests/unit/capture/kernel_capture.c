@@ -2,7 +2,6 @@
 /* Shows what is made of looks at a kernel's text, with a kernel of the test's own. */
 #include <errno.h>
 #include <flowtap/kernel.h>
-#include <flowtap/replay.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include "capture/kcore.h"
 #include "capture/kernel_ranges.h"
 #include "support/kselftest_harness.h"
+#include "support/replayed.h"
 
 #define PAGE FLOWTAP_KERNEL_PAGE
 #define TEXT 0xffffffff81000000ULL
@@ -127,27 +127,9 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 	return 0;
 }
 
-static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
-		      uint64_t bytes)
-{
-	abort();
-}
-
-static int on_record(struct flowtap_replay *replay, uint32_t cpu,
-		     const struct flowtap_record *record, size_t size)
-{
-	return 0;
-}
-
 static void replay(FIXTURE_DATA(capture) *self)
 {
-	struct flowtap_replay replay = {
-		.block = on_block, .damage = on_damage, .record = on_record, .argument = self,
-	};
-
-	if (flowtap_archive_flush(self->writer) || lseek(self->archive, 0, SEEK_SET) ||
-	    flowtap_replay(&replay, self->archive, self->map))
-		abort();
+	replay_archive(self->writer, self->archive, self->map, on_block, self);
 }
 
 /* The byte at this place of the module's memory at that time. -1: it is not known. */

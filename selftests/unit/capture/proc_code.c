@@ -6,7 +6,6 @@
 #include "capture/proc_scan.h"
 
 #include <dlfcn.h>
-#include <flowtap/replay.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/kselftest_harness.h"
+#include "support/replayed.h"
 
 #define SIZE 4096U
 
@@ -98,31 +98,13 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 	return 0;
 }
 
-static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
-		      uint64_t bytes)
-{
-	abort();
-}
-
-static int on_record(struct flowtap_replay *replay, uint32_t cpu,
-		     const struct flowtap_record *record, size_t size)
-{
-	return 0;
-}
-
 /* What has been written so far, from the beginning. */
 static void replay(FIXTURE_DATA(code) *self)
 {
-	struct flowtap_replay replay = {
-		.block = on_block, .damage = on_damage, .record = on_record, .argument = self,
-	};
-
 	flowtap_address_map_free(self->map);
 	self->map = flowtap_address_map_new(NULL);
 	self->mappings = self->bytes = 0;
-	if (flowtap_archive_flush(self->out.writer) || lseek(self->archive, 0, SEEK_SET) ||
-	    flowtap_replay(&replay, self->archive, self->map))
-		abort();
+	replay_archive(self->out.writer, self->archive, self->map, on_block, self);
 }
 
 static void look(FIXTURE_DATA(code) *self)
