@@ -317,7 +317,6 @@ TEST(blocks_after_garbage_are_found)
 	EXPECT_EQ(reading.bad_bytes, 8 + sizeof(garbage));
 }
 
-/* Each 8 bytes claim to begin a great block, so that each could ask for a checksum of it. */
 /* A disk fails where something is wrong already: both are told, each where it is. */
 TEST(damage_is_told_before_the_error_that_ends_the_search)
 {
@@ -339,17 +338,19 @@ TEST(damage_is_told_before_the_error_that_ends_the_search)
 	EXPECT_EQ(size, flowtap_archive_damage(reader)->offset);
 	EXPECT_STREQ("no block begins here", flowtap_archive_damage(reader)->reason);
 	EXPECT_LT(1U << 16, flowtap_archive_damage(reader)->bytes);
+	/* Also if it could be read now: the search is not begun again and again. */
+	reads = -1;
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(-EIO, flowtap_archive_next(reader, &block));
 		EXPECT_STREQ("cannot read: Input/output error",
 			     flowtap_archive_damage(reader)->reason);
 		EXPECT_EQ(0, flowtap_archive_damage(reader)->bytes);
 	}
-	reads = -1;
 	flowtap_archive_reader_free(reader);
 	close(fd);
 }
 
+/* Each 8 bytes claim to begin a great block, so that each could ask for a checksum of it. */
 TEST(search_for_blocks_takes_bounded_time)
 {
 	struct flowtap_archive_block_header claim = {
