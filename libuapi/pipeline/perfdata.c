@@ -79,6 +79,18 @@ static int report_gap(const struct flowtap_perfdata_decoder *decoder,
 	return report_cpu_gap(decoder, decoder->range->cpu, reason, size, detail);
 }
 
+/* Those that its AUX records tell of, where no unit's session reports them. */
+static int report_losses(const struct flowtap_perfdata_decoder *decoder, uint32_t flags)
+{
+	struct flowtap_gap losses[2];
+	size_t n = flowtap_perfdata_losses(flags, losses);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = report_gap(decoder, losses[i].reason, losses[i].size, losses[i].detail);
+	return err;
+}
+
 typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
 
 /* Of a range of which no unit is known yet. */
@@ -258,9 +270,8 @@ static int report_unknown(struct flowtap_perfdata_decoder *decoder)
 	if (!err && !decoder->known && decoder->gap.detail)
 		err = report_gap(decoder, decoder->gap.reason,
 				 decoder->lost ? decoder->lost : UINT64_MAX, decoder->gap.detail);
-	if (!err && !decoder->known && decoder->flags & FLOWTAP_PERFDATA_TRUNCATED)
-		err = report_gap(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-				 "perf: the AUX record is truncated");
+	if (!err && !decoder->known)
+		err = report_losses(decoder, decoder->flags);
 	return err;
 }
 
@@ -308,12 +319,12 @@ static int decode_range(struct flowtap_perfdata_decoder *decoder)
 	int err;
 
 	decoder->barrier = false;
-	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : range->cpu))
+	/* A unit that nothing is known of is no CPU's that can be asked for. */
+	if (!framed && unit && !wanted(decoder, unit->cpu->cpu))
 		return 0;
 	err = report_missing(decoder);
-	if (!err && !range->size && range->flags & FLOWTAP_PERFDATA_TRUNCATED)
-		err = report_gap(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-				 "perf: an AUX record with nothing but a loss");
+	if (!err && !range->size)
+		err = report_losses(decoder, range->flags);
 	if (err || !range->size)
 		return err;
 	return framed ? decode_frames(decoder) : decode_raw(decoder);

@@ -103,6 +103,8 @@ static void left(void *argument, const struct flowtap_exception *exception)
  */
 static uint32_t thread_of(const struct perfdata_unit *unit, const struct flowtap_context *context)
 {
+	uint32_t tid;
+
 	if (virtual_pid(unit) && context->has_vmid)
 		return context->vmid;
 	if ((unit->cpu->config.configr & FLOWTAP_TRCCONFIGR_CID) && context->has_contextid &&
@@ -110,7 +112,9 @@ static uint32_t thread_of(const struct perfdata_unit *unit, const struct flowtap
 		return (uint32_t)context->contextid;
 	if (unit->tid != FLOWTAP_PERFDATA_NONE)
 		return unit->tid;
-	return flowtap_perfdata_ran(unit->decoder->perfdata, unit->cpu->cpu, unit->span.time);
+	tid = flowtap_perfdata_ran(unit->decoder->perfdata, unit->cpu->cpu, unit->span.time);
+	/* Linux records that a task goes, then it collects its trace: nobody seems to run by then. */
+	return tid == FLOWTAP_PERFDATA_NONE && !unit->timed ? unit->ran : tid;
 }
 
 static void identify(void *argument, struct flowtap_context *context)
@@ -203,6 +207,7 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	const struct flowtap_perfdata_range *last;
 
 	unit->tid = range->tid;
+	unit->ran = range->ran;
 	unit->cpu_known = !(range->flags & FLOWTAP_PERFDATA_RAW) ||
 			  range->cpu != FLOWTAP_PERFDATA_NONE;
 	unit->decoder->counts[unit - unit->decoder->units].ranges++;
@@ -238,21 +243,37 @@ int flowtap_perfdata_unit_add_gap(struct perfdata_unit *unit, enum flowtap_gap_r
 	return err ? err : flowtap_ete_gap(unit->ete, &gap);
 }
 
+size_t flowtap_perfdata_losses(uint32_t flags, struct flowtap_gap losses[2])
+{
+	size_t n = 0;
+
+	if (flags & (FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_COLLISION))
+		losses[n++] = (struct flowtap_gap) {
+			.reason = FLOWTAP_GAP_TRUNCATED, .size = UINT64_MAX,
+			.detail = flags & FLOWTAP_PERFDATA_TRUNCATED ?
+				  "perf: the AUX record is truncated" :
+				  "perf: the trace buffer became full (collision)",
+		};
+	if (flags & FLOWTAP_PERFDATA_PARTIAL)
+		losses[n++] = (struct flowtap_gap) {
+			.reason = FLOWTAP_GAP_RING_FULL, .size = UINT64_MAX,
+			.detail = "perf: the AUX record has gaps (partial)",
+		};
+	return n;
+}
+
 int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
 {
 	uint32_t flags = unit->decoder->flags;
 	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
+	struct flowtap_gap losses[2];
+	size_t n;
 
 	/* An ETR that wrapped has lost its begin, and a barrier is there. */
-	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)
-		err = flowtap_perfdata_unit_add_gap(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-						    "perf: the AUX record is truncated");
-	else if (!err && flags & FLOWTAP_PERFDATA_COLLISION)
-		err = flowtap_perfdata_unit_add_gap(
-			unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			"perf: the trace buffer became full (collision)");
-	if (!err && flags & FLOWTAP_PERFDATA_PARTIAL)
-		err = flowtap_perfdata_unit_add_gap(unit, FLOWTAP_GAP_RING_FULL, UINT64_MAX,
-						    "perf: the AUX record has gaps (partial)");
+	n = flowtap_perfdata_losses(unit->decoder->barrier ? flags & ~FLOWTAP_PERFDATA_TRUNCATED :
+							     flags, losses);
+	for (size_t i = 0; !err && i < n; i++)
+		err = flowtap_perfdata_unit_add_gap(unit, losses[i].reason, losses[i].size,
+						    losses[i].detail);
 	return err ? err : flowtap_ete_finish(unit->ete);
 }

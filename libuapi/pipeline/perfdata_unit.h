@@ -17,6 +17,7 @@ struct perfdata_unit {
 	const struct flowtap_perfdata_cpu *cpu;
 	struct flowtap_ete *ete;	/* from the first bytes on */
 	uint32_t tid;			/* of the range, where it is one thread's */
+	uint32_t ran;			/* when the range was collected */
 	bool cpu_known;			/* the range is this CPU's for sure */
 	bool timed;			/* its timestamps can be converted */
 	bool opening;			/* the decoder has had no bytes of the range */
@@ -51,6 +52,12 @@ struct flowtap_perfdata_decoder {
 	size_t parts;
 	uint32_t flags;
 };
+
+/*
+ * The losses that flags of AUX records (FLOWTAP_PERFDATA_) tell of, in the order in which they are
+ * reported: up to 2. Returns how many.
+ */
+size_t flowtap_perfdata_losses(uint32_t flags, struct flowtap_gap losses[2]);
 
 /* Makes its decoder. 0; -EINVAL: nothing can be made of its trace; -ENOMEM. */
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit);

@@ -214,6 +214,100 @@ static void make_barrier(const char *root)
 	perffile_board_write(&file, root, "barrier.data");
 }
 
+/* Two CPUs, of one of which nothing is known. */
+static void make_unknown(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct perffile file;
+
+	perffile_board(&file, 2, 1, &cpu);
+	tasks(&file);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct stream stream = { 0 };
+		uint64_t offset = 0;
+
+		start(&stream);
+		timestamp(&stream, 1000);
+		at(&stream, AT, 0, CONTEXTID, 0, 200);
+		atoms(&stream, "EE");
+		collect(&file, &offset, i, 1100 + i, &stream, RAW);
+	}
+	perffile_board_write(&file, root, "unknown.data");
+}
+
+/* AUX records that tell of losses: without bytes, and of a frame in which no unit has any. */
+static void make_losses(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	const struct stream none = { 0 }, frame = { .size = 16 };
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 1000);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EE");
+	perffile_board(&file, 2, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 1100, &stream, RAW);
+	collect(&file, &offset, 0, 1200, &none, RAW | COLLISION);
+	collect(&file, &offset, 0, 1300, &none, RAW | PARTIAL);
+	collect(&file, &offset, 0, 1400, &frame, COLLISION | PARTIAL);
+	perffile_board_write(&file, root, "losses.data");
+}
+
+/* As make_switched, but that the record of what perf ran was lost: program two was exec's second. */
+static void make_lost(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 600);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EEENE");
+	perffile_board(&file, 2, 1, &cpu);
+	perffile_on_exec(&file);
+	file.time = 400;
+	perffile_values(&file, PERF_RECORD_LOST, 0, 2, (uint64_t[]) { 100, 1 });
+	file.time = 500;
+	map(&file, 200, AT, 2, "/bin/two");
+	file.time = 3000;
+	perffile_comm(&file, 200, 200, true, "three");
+	map(&file, 200, AT, 3, "/bin/three");
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	perffile_board_write(&file, root, "lost.data");
+}
+
+/*
+ * perf record --switch-events of one process, without its number in the trace, and with timestamps
+ * that cannot be converted: the kernel says that it goes, then collects what it executed.
+ */
+static void make_switches(const char *root)
+{
+	struct perffile_unit cpu = unit(0, 0, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	cpu.ts_source = (uint64_t)-1;
+	start(&stream);
+	at(&stream, AT, 0, 0, 0, 0);
+	atoms(&stream, "EEENE");
+	perffile_board(&file, 2, 1, &cpu);
+	tasks(&file);
+	file.pid = file.tid = 200;
+	file.time = 1010;
+	perffile_values(&file, PERF_RECORD_SWITCH, 0, 0, NULL);
+	file.time = 1030;
+	perffile_values(&file, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 0, NULL);
+	collect(&file, &offset, 0, 1031, &stream, RAW);
+	perffile_board_write(&file, root, "switches.data");
+}
+
 /* The first timestamp stands after what it is of; the region was collected after the exec. */
 static void make_first(const char *root, const char *name, uint32_t configr)
 {
@@ -663,6 +757,10 @@ int main(int argc, char **argv)
 	make_first(root, "untold.data", CONFIGR_CID);
 	make_forked(root);
 	make_switched(root);
+	make_unknown(root);
+	make_losses(root);
+	make_lost(root);
+	make_switches(root);
 	make_unsure(root);
 	make_thread(root);
 	make_placeless(root);

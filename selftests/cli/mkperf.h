@@ -16,6 +16,8 @@
 #define NONE UINT32_MAX
 #define RAW 0x100ULL
 #define TRUNCATED 0x01ULL
+#define PARTIAL 0x04ULL
+#define COLLISION 0x08ULL
 #define AT 0x400000ULL			/* where programs are mapped */
 #define TEXT_SIZE 0x1000ULL
 

@@ -76,6 +76,7 @@ static int add_piece(struct joining *joining, const struct perfdata_aux *aux, ui
 		.flags = flags,
 		.cpu = aux->on,
 		.tid = joining->tid,
+		.ran = aux->tid,
 		.continues = continues,
 	};
 
@@ -265,7 +266,7 @@ static int join_aux(struct joining *joining, const struct perfdata_aux *aux)
 static int join_buffer(struct joining *joining)
 {
 	const struct perfdata_extent *last = last_extent(joining);
-	struct perfdata_aux rest = { .on = joining->cpu };
+	struct perfdata_aux rest = { .on = joining->cpu, .tid = FLOWTAP_PERFDATA_NONE };
 	uint64_t end = last ? last->offset + last->size : 0;
 	int err = 0;
 
@@ -293,17 +294,20 @@ static int join_buffer(struct joining *joining)
  */
 static void name_buffers(struct flowtap_perfdata *perfdata)
 {
-	bool threads = false;
+	const struct perfdata_extent *extents = perfdata->extents.list;
+	bool threads = false, single = perfdata->extents.n;
 
-	for (size_t i = 0; i < perfdata->extents.n; i++)
-		threads |= perfdata->extents.list[i].cpu == FLOWTAP_PERFDATA_NONE;
+	for (size_t i = 0; i < perfdata->extents.n; i++) {
+		threads |= extents[i].cpu == FLOWTAP_PERFDATA_NONE;
+		single &= extents[i].cpu == extents[0].cpu;
+	}
 	for (size_t i = 0; i < perfdata->aux.n; i++) {
 		struct perfdata_aux *aux = &perfdata->aux.list[i];
 
 		if (threads) {
 			aux->cpu = FLOWTAP_PERFDATA_NONE;
-		} else if (aux->cpu == FLOWTAP_PERFDATA_NONE && perfdata->extents.n) {
-			aux->cpu = perfdata->extents.list[0].cpu;
+		} else if (aux->cpu == FLOWTAP_PERFDATA_NONE && single) {
+			aux->cpu = extents[0].cpu;
 			aux->on = aux->cpu;
 		}
 	}

@@ -34,12 +34,14 @@ static int goes_on(const struct flowtap_perfdata *perfdata)
 	return err;
 }
 
-/* Of a snapshot all offsets are late. */
+/* Where records are missing, that of an exec before it may be. Of a snapshot all offsets are late. */
 int flowtap_perfdata_check_exec(struct flowtap_perfdata *perfdata)
 {
 	bool snapshot = false;
 	int err = 0;
 
+	if (perfdata->info.lost || perfdata->incomplete)
+		perfdata->on_exec = false;
 	for (size_t i = 0; i < perfdata->aux.n; i++) {
 		snapshot |= perfdata->aux.list[i].flags & FLOWTAP_PERFDATA_OVERWRITE;
 		if (perfdata->aux.list[i].time && perfdata->aux.list[i].time < perfdata->first_exec)

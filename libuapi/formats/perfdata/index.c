@@ -176,9 +176,18 @@ struct walk {
 	const struct flowtap_perfdata_record *packed;
 	bool damage;
 	bool incomplete;		/* there were records that cannot be found */
+	bool ended;			/* by visit */
 	flowtap_perfdata_visit visit;
 	void *argument;
 };
+
+static int call(struct walk *walk, const struct flowtap_perfdata_record *record)
+{
+	int result = walk->visit(walk->argument, record);
+
+	walk->ended = result != 0;
+	return result;
+}
 
 /* A record out of a packed one. Trace bytes do not follow it. */
 static int visit_unpacked(void *argument, const uint8_t *bytes, size_t size)
@@ -205,7 +214,7 @@ static int visit_unpacked(void *argument, const uint8_t *bytes, size_t size)
 		return 0;
 	}
 	parse_sample_id(walk->window.perfdata, &record);
-	return walk->visit(walk->argument, &record);
+	return call(walk, &record);
 }
 
 static int unpack(struct walk *walk, const struct flowtap_perfdata_record *record)
@@ -243,7 +252,7 @@ static int step(struct walk *walk, uint64_t *at)
 	}
 	memcpy(&whole, record.bytes + 6, sizeof(whole));
 	*at += whole + record.payload;
-	err = walk->visit(walk->argument, &record);
+	err = call(walk, &record);
 	if (!err && (record.type == PERFDATA_COMPRESSED || record.type == PERFDATA_COMPRESSED2))
 		err = unpack(walk, &record);
 	return err;
@@ -274,7 +283,7 @@ static int walk(const struct flowtap_perfdata *perfdata, bool *incomplete,
 	flowtap_perfdata_unpack_free(walk.unpack);
 	free(walk.window.bytes);
 	/* A file that became shorter ends there. */
-	return err == 1 || err == -ENODATA ? 0 : err;
+	return !walk.ended && (err == 1 || err == -ENODATA) ? 0 : err;
 }
 
 int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfdata_visit visit,

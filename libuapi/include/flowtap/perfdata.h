@@ -56,6 +56,7 @@ struct flowtap_perfdata_range {
 	uint32_t flags;		/* FLOWTAP_PERFDATA_ */
 	uint32_t cpu;		/* that collected it; NONE unknown */
 	uint32_t tid;		/* whose it is alone (perf record --per-thread); NONE: the CPU's */
+	uint32_t ran;		/* the thread that ran when it was collected; NONE unknown */
 	bool continues;		/* goes on where the one before it in its buffer ended */
 };
 
@@ -218,7 +219,8 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
  * trace ID that belongs to no CPU) are gaps NO_STREAM.
  *
  * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
- * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. They have
+ * from CONTEXTIDR_EL1, else from the buffer or from the switches, else it is the thread that ran when
+ * the bytes were collected; pid from the side band. They have
  * no cpu where a thread's own bytes do not say where they were collected. Under CONTEXTIDR_EL2 EL1
  * is a guest's, of which no code is known; nor is any of EL0 of a thread that was seen at EL1
  * before: its own and the guest's cannot be told apart. Time is

@@ -10,13 +10,16 @@ TEST(a_later_file_does_not_begin_with_its_first_exec)
 		uint64_t before;	/* when something was collected; 0: nothing */
 		uint64_t offset;	/* of the first bytes of each buffer */
 		uint64_t flags;
+		uint32_t missing;	/* a record that says that others are */
 		bool begins;
 	} kinds[] = {
-		{ 0, 0, RAW, true },
-		{ 500, 0, RAW, false },
-		{ 0, 0x40000, RAW, false },
+		{ 0, 0, RAW, 0, true },
+		{ 500, 0, RAW, 0, false },
+		{ 0, 0x40000, RAW, 0, false },
 		/* All of a snapshot is late. */
-		{ 0, 0x40000, RAW | FLOWTAP_PERFDATA_OVERWRITE, true },
+		{ 0, 0x40000, RAW | FLOWTAP_PERFDATA_OVERWRITE, 0, true },
+		{ 0, 0, RAW, PERF_RECORD_LOST, false },
+		{ 0, 0, RAW, PERF_RECORD_LOST_SAMPLES, false },
 	};
 	const uint8_t trace[64] = { 0 };
 
@@ -33,6 +36,8 @@ TEST(a_later_file_does_not_begin_with_its_first_exec)
 		}
 		file.time = 1000;
 		perffile_comm(&file, 200, 200, true, "made");
+		if (kinds[i].missing)
+			perffile_values(&file, kinds[i].missing, 0, 2, (uint64_t[]) { 3, 4 });
 		file.time = 2000;
 		perffile_aux(&file, kinds[i].offset, sizeof(trace), kinds[i].flags);
 		/* A CPU on which nothing had run; of the other one bytes that follow. */

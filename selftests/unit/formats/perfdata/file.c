@@ -653,6 +653,34 @@ TEST(ticks_become_time)
 	done(&opened);
 }
 
+/* Nothing says whose the bytes are. */
+TEST(records_without_a_cpu_are_of_the_only_buffer_or_of_none)
+{
+	const uint64_t type = PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_CPU;
+	const uint8_t trace[32] = { 0 };
+
+	for (int buffers = 1; buffers <= 2; buffers++) {
+		struct perffile file;
+		struct opened opened;
+		uint64_t bytes = 0;
+
+		perffile_start(&file, false, type, type);
+		perffile_info(&file, 1, false, 3, units);
+		file.time = 1000;
+		perffile_aux(&file, 0, sizeof(trace), RAW);
+		perffile_auxtrace(&file, 0, 0, NONE, 5, trace, sizeof(trace));
+		if (buffers > 1)
+			perffile_auxtrace(&file, 0, 1, NONE, 6, trace, sizeof(trace));
+		finish(&file, &opened);
+		ASSERT_EQ(0, opened.err);
+		for (size_t i = 0; i < opened.n; i++)
+			bytes += opened.ranges[i].size;
+		EXPECT_EQ(buffers > 1 ? 0 : sizeof(trace), bytes);
+		EXPECT_EQ(buffers > 1 ? 2 * sizeof(trace) : 0, opened.info->aux_unnamed);
+		done(&opened);
+	}
+}
+
 TEST(losses_and_throttling_are_counted)
 {
 	struct perffile file;
@@ -691,6 +719,27 @@ TEST(a_walk_visits_each_record_in_the_order_of_the_file)
 	EXPECT_EQ(4711, seen[127]);
 	EXPECT_STREQ("MMAP2", flowtap_perfdata_record_name(10));
 	EXPECT_EQ(NULL, flowtap_perfdata_record_name(1000));
+	done(&opened);
+}
+
+static int end_it(void *argument, const struct flowtap_perfdata_record *record)
+{
+	(void)record;
+	return *(int *)argument;
+}
+
+TEST(what_ends_a_walk_is_returned)
+{
+	int results[] = { 1, -ENODATA, 7 };
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		EXPECT_EQ(results[i],
+			  flowtap_perfdata_walk(opened.perfdata, end_it, &results[i]));
 	done(&opened);
 }
 
