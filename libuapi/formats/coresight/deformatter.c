@@ -90,7 +90,7 @@ static int add_data_byte(struct flowtap_frames *frames, uint8_t byte, uint8_t *u
 static bool bad(const uint8_t *frame)
 {
 	for (int i = 0; i < FLOWTAP_FRAME_SIZE; i += 2)
-		if (frame[i] == (FLOWTAP_FRAME_RESERVED << 1 | 1) && i < FLOWTAP_FRAME_SIZE - 1)
+		if (frame[i] == (FLOWTAP_FRAME_RESERVED << 1 | 1))
 			return true;
 	return false;
 }

@@ -17,7 +17,6 @@
 #define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
 #define FILE_MAX (16U << 20)	/* of any other; people and tools write no longer ones */
 #define TEXTS_MAX (256U << 20)	/* of all files */
-#define DEVICES_COMPARED 4096U
 
 const char *const flowtap_snapshot_registers[REGISTERS] = {
 	[REGISTER_CONFIGR] = "TRCCONFIGR",
@@ -204,8 +203,11 @@ static int begin_section(struct reading *reading, const char *name)
 
 static int parse_section(struct reading *reading, const struct flowtap_ini_line *line)
 {
-	/* Sections that no buffer has may hold anything: reported when one is needed. */
-	if (!reading->section || !*line->key)
+	/*
+	 * Sections that no buffer has may hold anything: reported when one is needed. One whose first
+	 * line is damaged was not begun, and is not the one before it.
+	 */
+	if (!reading->section || reading->section->name != line->section || !*line->key)
 		return 0;
 	if (is(line->key, "name"))
 		reading->section->buffer = line->value;
@@ -331,7 +333,7 @@ static void tell_cores_apart(struct flowtap_snapshot *snapshot)
 {
 	uint32_t number = 0;
 
-	if (snapshot->n_devices <= DEVICES_COMPARED && !have_same_number(snapshot))
+	if (!have_same_number(snapshot))
 		return;
 	for (size_t i = 0; i < snapshot->n_devices; i++)
 		if (is_core(&snapshot->devices[i]))

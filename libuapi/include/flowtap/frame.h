@@ -10,8 +10,8 @@
  * data, of which bit 0 is in the auxiliary byte, one bit there for each even byte. Where the
  * even byte is an ID that bit says whether the byte after it is still the old ID's.
  *
- * Between frames there can be full syncs (ff ff ff 7f), between any two bytes of a frame half syncs
- * (ff 7f): both begin with what no frame can have, ID 0x7F. Four full syncs in the place of a frame
+ * Between frames there can be full syncs (ff ff ff 7f), in a frame half syncs (ff 7f), before any even
+ * byte: both begin with what no frame can have, ID 0x7F. Four full syncs in the place of a frame
  * without syncs are what Linux puts into a buffer where the trace is not continuous.
  */
 #ifndef FLOWTAP_FRAME_H

@@ -187,6 +187,21 @@ TEST_F(snapshot, spelling_does_not_matter)
 	ASSERT_EQ(-1, byte_at(self, 0, 3, 0x1000));
 }
 
+/* A section that the damaged line would begin is not the one before it. */
+TEST_F(snapshot, a_section_whose_first_line_is_damaged_changes_no_other)
+{
+	static const char text[] =
+		"[trace_buffers]\nbuffers=a\n[a]\nname=b\nfile=b.bin\nformat=source_data\n"
+		"[other]\0\nname=c\nfile=c.bin\nformat=coresight\n"
+		"[source_buffers]\nETE_0=b\n[core_trace_sources]\ncpu_0=ETE_0\n";
+
+	put_bytes(self, "trace.ini", text, sizeof(text) - 1);
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(1, self->n);
+	EXPECT_STREQ("b", self->sources[0].buffer->name);
+	EXPECT_EQ(FLOWTAP_SNAPSHOT_RAW, self->sources[0].buffer->format);
+}
+
 #define ETM4 "[device]\nname=ETE_0\nclass=trace_source\ntype=ETM4\n[regs]\nTRCCONFIGR=1\n" \
 	"TRCTRACEIDR=2\nTRCIDR0=0x28000ea1\nTRCIDR2=0x4\n"
 
