@@ -35,7 +35,7 @@ decode_to() { # FORMAT OPTION...: to "$dir/x.FORMAT"; a trace needs an instructi
 	# Tarmac has no RISC-V of its own.
 	if [[ " $* " != *' --rv64 '* ]] && grep -q -- --rv64 "$dir/told"; then
 		decode_to "$format" "$@" --rv64
-	elif ! grep -q 'no instruction' "$dir/told"; then
+	elif ! grep -q 'no instruction' "$dir/told" || grep -q '^range ' "$dir"/x*.flow; then
 		echo "$format: decode"
 		head -n 5 "$dir/told"
 	fi
