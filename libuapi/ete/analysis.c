@@ -44,8 +44,11 @@ static __attribute__((noinline)) int context(struct flowtap_ete *ete,
 	now->vmid = packet->vmid;
 	now->contextid = packet->contextid;
 	/* A packet without a payload repeats what was decoded last, be it cancelled or not. */
-	if (entry->repeated && ete->position.has_context && same(now, &ete->views.context))
+	if (entry->repeated && ete->position.context != ETE_CONTEXT_UNKNOWN &&
+	    same(now, &ete->views.context)) {
+		ete->position.context = ETE_CONTEXT_KNOWN;
 		return 0;
+	}
 	/* The blocks that were followed may have changed it since the last address. */
 	ete_sync_address(&ete->position);
 	now->isa = ete_isa_of(now->width, ete->position.sub_isa);
@@ -179,6 +182,8 @@ static int trace_on(struct flowtap_ete *ete)
 
 	ete_clear_returns(&ete->returns);
 	execution_ended(ete, NULL);
+	/* K10.5.5.10.1: the address and the context of before are not those of what comes. */
+	ete_await_context(&ete->position);
 	if (ete->position.state != ETE_ADDRESS_LOST)
 		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 						"no address after Trace On");

@@ -15,7 +15,7 @@ static inline void ete_find_target(struct flowtap_ete *ete)
 
 	if (jump->address == position->address && jump->epoch == ete->views.current->epoch &&
 	    jump->block && jump->isa == ete_isa(ete) && !position->last &&
-	    position->state == ETE_ADDRESS_KNOWN && position->has_context &&
+	    position->state == ETE_ADDRESS_KNOWN && ete_has_context(position) &&
 	    !ete_returns_pending(&ete->returns)) {
 		ete_set_block(position, jump->block);
 		ete_set_code(position, jump->code);

@@ -47,7 +47,7 @@ void flowtap_ete_invalidate_code(struct flowtap_ete *ete)
 void flowtap_ete_set_context(struct flowtap_ete *ete, const struct flowtap_context *context)
 {
 	ete_sync_address(&ete->position);
-	ete->position.has_context = true;
+	ete->position.context = ETE_CONTEXT_KNOWN;
 	flowtap_ete_views_select(&ete->views, context);
 }
 
@@ -121,7 +121,7 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 	ete_returns_at_p0(&ete->returns);
 	if (ete->position.state != ETE_ADDRESS_KNOWN)
 		return missing_address(ete);
-	if (!ete->position.has_context)
+	if (!ete_has_context(&ete->position))
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->position.address,
 						 "no context has come"));
 	return 0;

@@ -16,6 +16,13 @@ struct flowtap_ete;
 /* A P0 element that cannot be analyzed: its gap is emitted. */
 #define ETE_DROP 1
 
+/* What is known of the context that the view has (view.h). */
+enum ete_context_state {
+	ETE_CONTEXT_UNKNOWN,	/* none has come since one was lost */
+	ETE_CONTEXT_AWAITED,	/* it was emitted, but is another one's: none has come since Trace On */
+	ETE_CONTEXT_KNOWN,
+};
+
 /* All of it is touched by each step from block to block. */
 struct ete_position {
 	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
@@ -26,7 +33,7 @@ struct ete_position {
 	enum ete_address_state state;
 	uint8_t sub_isa;		/* of address; 1: T32 where it is AArch32 */
 	bool last_taken;		/* how `last` was left */
-	bool has_context;		/* a context has come (view.h) */
+	uint8_t context;		/* enum ete_context_state */
 	bool late;			/* the last Address came after the branch to it was analyzed */
 };
 
@@ -92,10 +99,22 @@ static inline void ete_sync_address(struct ete_position *position)
 	position->last = NULL;
 }
 
+static inline bool ete_has_context(const struct ete_position *position)
+{
+	return position->context == ETE_CONTEXT_KNOWN;
+}
+
 /* From here on no instruction can be analyzed before a context has come. */
 static inline void ete_invalidate_context(struct ete_position *position)
 {
-	position->has_context = false;
+	position->context = ETE_CONTEXT_UNKNOWN;
+}
+
+/* So, but one that repeats the last is not emitted anew. */
+static inline void ete_await_context(struct ete_position *position)
+{
+	if (position->context == ETE_CONTEXT_KNOWN)
+		position->context = ETE_CONTEXT_AWAITED;
 }
 
 /*

@@ -60,7 +60,7 @@ static bool can_lead(const struct flowtap_block *block, const struct ete_follow 
 	bool address = follow->kind == ETE_FOLLOW_ADDRESS;
 
 	*taken = !block->conditional || (address && follow->address != ete_block_end(block));
-	if (block->conditional && !address)
+	if (!address && (block->conditional || !block->direct))
 		return false;
 	return !*taken || !address || !block->direct || follow->address == block->target;
 }

@@ -248,7 +248,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 
 	if (!status && is_next(ete, entry->value))
 		return flowtap_ete_atom(ete, entry->taken, true, follow);
-	if (status < 0 || !ete->position.has_context)
+	if (status < 0 || !ete_has_context(&ete->position))
 		return status;
 	if (status == ETE_DROP)
 		return start_at_source(ete, entry, follow);

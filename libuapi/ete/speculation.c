@@ -565,6 +565,13 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 	return 0;
 }
 
+/* Of what is dropped though nobody cancelled it: the context may be another one from there on. */
+static void lose_context(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	if (entry->kind == ETE_CONTEXT)
+		ete_invalidate_context(&ete->position);
+}
+
 int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 {
 	struct ete_queue *queue = &ete->speculation.queue;
@@ -589,6 +596,7 @@ int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 		/* What is lost of a transaction is lost to its commit as well. */
 		if (front.kind == ETE_TRANSACTION_COMMIT)
 			front.kind = ETE_TRANSACTION_FAIL;
+		lose_context(ete, &front);
 		if (flowtap_ete_survives_cancel(&front) || front.kind == ETE_TRANSACTION_FAIL)
 			status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
@@ -614,6 +622,7 @@ int flowtap_ete_cancel_all(struct flowtap_ete *ete)
 		resolved &= !ete_is_p0(&front);
 		ete->counts.cancelled += front.count;
 		ete->speculation.waiting -= front.count;
+		lose_context(ete, &front);
 		if (flowtap_ete_survives_cancel(&front) ||
 		    (resolved && (front.kind >= ETE_TRANSACTION_START ||
 				  front.kind == ETE_EXCEPTION_RETURN)))

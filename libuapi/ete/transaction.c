@@ -31,6 +31,9 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->transaction.too_long = false;
 	ete->transaction.n = 0;
 	ete->transaction.start = flowtap_ete_save_position(&ete->position);
+	ete->transaction.returns = ete->returns;
+	/* They may be freed meanwhile. */
+	flowtap_ete_returns_invalidate_blocks(&ete->transaction.returns);
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
@@ -81,6 +84,9 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	if (status)
 		return status;
 	flowtap_ete_restore_position(&ete->position, &ete->transaction.start);
+	/* Calls and returns of what was analyzed and failed are undone as well. */
+	if (ete->options.keep_failed_transactions)
+		ete->returns = ete->transaction.returns;
 	ete->transaction.on = false;
 	ete->transaction.n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);

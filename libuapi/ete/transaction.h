@@ -20,6 +20,7 @@ struct ete_transaction {
 	size_t n;
 	size_t capacity;
 	struct ete_saved_position start; /* where it began */
+	struct ete_return_stack returns; /* of then, without its blocks */
 };
 
 /* Whether the element that is resolved next is in a transaction. */

@@ -73,7 +73,7 @@ struct flowtap_ete_counts {
 	uint64_t blocks;
 	uint64_t inferred;		/* instructions of Q elements */
 	uint64_t cancelled;		/* P0 elements that were cancelled or discarded */
-	uint64_t failed;		/* P0 elements of failed transactions */
+	uint64_t failed;		/* P0 elements of failed transactions, but for those that are kept */
 	uint64_t unresolved;		/* P0 elements still speculative where a trace ended */
 	uint64_t exceptions;
 	uint64_t timestamps;

@@ -328,11 +328,21 @@ TEST_F(ete, trace_on_empties_the_return_stack)
 	self->config.configr = 1U << 12;
 	self->words[0] = BL(0x100);
 	self->words[0x40] = RET;
-	/* Short Address 0x1100 */
-	DECODE(START, E, 4, 0x95, 0x40, E, E);
+	/* Context as it was, Short Address 0x1100 */
+	DECODE(START, E, 4, 0x80, 0x95, 0x40, E, E);
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ntrace_on\nrange 1100 1104 1 A64 E\n"
 		    "gap no_address detail=an indirect branch has no address in the trace, and the "
 		    "return stack is empty\n");
+}
+
+/* K10.5.5.10.1: nobody knows in which state the PE was where the trace went on. */
+TEST_F(ete, after_trace_on_nothing_is_analyzed_before_a_context)
+{
+	self->words[0] = self->words[0x40] = B(0);
+	DECODE(START, E, 4, 0x95, 0x40, E, 0x80, 0x95, 0x40, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ntrace_on\n"
+		    "gap no_address address=1100 detail=no context has come\n"
+		    "range 1100 1104 1 A64 E\n");
 }
 
 /* Later contexts that lack them have the last ones, up to the next Trace Info (K10.5.2.6.2). */
@@ -358,6 +368,41 @@ TEST_F(ete, after_a_failed_transaction_it_goes_on_where_it_began)
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
 		    "range 1004 1008 1 A64 N\nrange 1008 100c 1 A64 N\ntransaction fail\n"
 		    "range 1004 1008 1 A64 N\n");
+}
+
+/* A call and a return in it, whether its instructions come out or not, are not on the return stack. */
+TEST_F(ete, a_failed_transaction_leaves_the_return_stack_as_it_was)
+{
+	static const uint8_t bytes[] = {
+		START, E, 0x0a, E, E, 0x06, 0x31, 0x70, N, E, E,
+	};
+	static const char *const want[] = {
+		LINES "range 1000 1004 1 A64 E\ntransaction start\ntransaction fail\n"
+		"range 1100 1104 1 A64 N\nrange 1104 1108 1 A64 E\nrange 1004 1008 1 A64 E\n",
+		LINES "range 1000 1004 1 A64 E\ntransaction start\nrange 1100 1104 1 A64 E\n"
+		"range 1140 1144 1 A64 E\ntransaction fail\n"
+		"range 1100 1104 1 A64 N\nrange 1104 1108 1 A64 E\nrange 1004 1008 1 A64 E\n",
+	};
+
+	self->config.configr = 1U << 12;
+	self->config.idr0 = 1U << 30;
+	self->words[0] = BL(0x100);
+	self->words[1] = B(0);
+	self->words[0x40] = B_EQ(0x40);
+	self->words[0x41] = self->words[0x61] = RET;
+	self->words[0x50] = BL(0x44);
+	for (int keep = 0; keep < 2; keep++) {
+		flowtap_ete_free(self->ete);
+		self->ete = NULL;
+		flowtap_text_free(self->text);
+		output_free(&self->output);
+		self->output = output_new();
+		ASSERT_EQ(0, flowtap_text_new(self->output.fd, self->blocks, &self->text));
+		self->options.keep_failed_transactions = keep;
+		ASSERT_EQ(0, begin(self, flowtap_text_sink(self->text)));
+		EXPECT_EQ(0, flowtap_ete_decode(self->ete, bytes, sizeof(bytes)));
+		EXPECT_FLOW(want[keep]);
+	}
 }
 
 /* RKPKFL: what comes after it is where the transaction began, not where its last branch led. */
@@ -448,6 +493,36 @@ TEST_F(ete, a_q_element_at_a_conditional_branch_is_not_made_out)
 	DECODE(START, 0xac, 1, E, 0x95, 0, E);
 	EXPECT_FLOW(LINES "q_range 1000 0 1\ngap no_address detail=a Q element has no address "
 		    "after it\nrange 1000 1004 1 A64 E\n");
+}
+
+/* Nor where an indirect one led: what Q stands for the trace unit's return stack does not see. */
+TEST_F(ete, a_q_element_at_a_return_is_not_made_out)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13 | 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[1] = B(0);
+	self->words[0x40] = RET;
+	DECODE(START, E, 0xac, 1, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nq_range 1100 0 1\ngap no_address detail=a Q "
+		    "element has no address after it\n");
+}
+
+/* What is given up has a context that nobody cancelled: the next address is not in the one before. */
+TEST_F(ete, what_waits_is_given_up_with_its_context)
+{
+	static uint8_t events[65536];
+
+	self->config.idr8 = 1;
+	self->words[0] = self->words[0x20] = B(0);
+	memset(events, 0x71, sizeof(events));
+	DECODE(START, E, 0x81, 0x30);
+	EXPECT_EQ(0, flowtap_ete_decode(self->ete, events, sizeof(events)));
+	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_BAD_PACKET]);
+	DECODE(0x95, 0x20, E, E, E);
+	EXPECT_EQ(0, flowtap_ete_finish(self->ete));
+	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_NO_ADDRESS]);
+	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->instructions);
 }
 
 TEST_F(ete, what_is_speculative_at_the_end_is_counted_and_no_gap)

@@ -211,6 +211,21 @@ TEST_F(speculation, a_trace_info_that_has_fewer_waiting_loses_the_oldest)
 	EXPECT_EQ(1, self->ete->counts.gaps[FLOWTAP_GAP_UNRESOLVED]);
 }
 
+/* What comes after it is not in the context of before. */
+TEST_F(speculation, a_context_among_what_is_lost_is_lost_for_good)
+{
+	start(self->ete);
+	ATOMS(0, 1);
+	COMMIT(1);
+	ATOMS(0, 1);
+	EXPECT_EQ(0, push(self->ete, context_of_a64()));
+	ATOMS(0, 1);
+	EXPECT_EQ(0, flowtap_ete_set_depth(self->ete, 2));
+	EXPECT_EQ(ETE_CONTEXT_KNOWN, self->ete->position.context);
+	EXPECT_EQ(0, flowtap_ete_set_depth(self->ete, 0));
+	EXPECT_EQ(ETE_CONTEXT_UNKNOWN, self->ete->position.context);
+}
+
 TEST_F(speculation, when_all_is_cancelled_what_survives_and_what_is_committed_comes_out)
 {
 	start(self->ete);
