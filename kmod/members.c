@@ -106,7 +106,9 @@ static int add_steady(struct flowtap_group *group, struct task_struct *task, boo
 {
 	int result, added = 0;
 
-	mutex_lock(&group->lock);
+	/* Its exec waits meanwhile: whoever does not get there can be killed. */
+	if (mutex_lock_killable(&group->lock))
+		return -EINTR;
 	if (task->flags & PF_KTHREAD)
 		result = -EINVAL;
 	else
@@ -121,16 +123,26 @@ static int add_steady(struct flowtap_group *group, struct task_struct *task, boo
 	return result;
 }
 
+/* Its exec_update_lock is not held: this may be another one soon. A leader that ended has threads. */
+static bool is_others(struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD) && !rights_over(task) &&
+	       !(READ_ONCE(task->flags) & PF_EXITING);
+}
+
 /*
  * An exec may wait for a file system of somebody's own to close a file: nobody else waits for that
- * with a lock that others want.
+ * with a lock that others want. Nor does an exec of somebody else's wait for who asks for him.
  */
 static int add_found(struct flowtap_group *group, struct task_struct *task, bool thread,
 		     const bool *asked)
 {
 	struct rw_semaphore *lock = &task->signal->exec_update_lock;
-	int result = down_read_killable(lock);
+	int result;
 
+	if (is_others(task))
+		return -EPERM;
+	result = down_read_killable(lock);
 	if (result)
 		return result;
 	result = add_steady(group, task, thread, asked);

@@ -9,7 +9,7 @@ struct task_struct;
 
 /**
  * rights_over() - whether the current task may trace another one
- * @task: the other one. Its exec_update_lock is held.
+ * @task: the other one. The answer is for as long as its exec_update_lock is held.
  *
  * Context: process context.
  * Return: it may: all its ids are equal to the task's, it has the task's capabilities and user

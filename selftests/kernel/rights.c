@@ -389,6 +389,39 @@ TEST_F(rights, nobody_else_waits_for_who_executes_a_program)
 	other_driver_unload();
 }
 
+/* Nor does he wait for somebody who may not trace him. */
+TEST_F(rights, who_executes_a_program_is_refused_to_others_at_once)
+{
+	int error = other_driver_load(), status, go[2];
+	pid_t pid, adder;
+	char byte;
+
+	if (error)
+		SKIP(return, "no other_driver.ko, or nothing here that it plays: %s", strerror(-error));
+	ASSERT_EQ(0, pipe(go));
+	pid = fork_pinned(0);
+	if (!pid) {
+		other_driver("program 1");
+		if (write(go[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ASSERT_EQ(1, read(go[0], &byte, 1));
+	adder = fork_pinned(-1);
+	if (!adder) {
+		/* It would wait until he is through. */
+		alarm(10);
+		_exit(become(USER) || try_add(&self->configure, pid) != -EPERM);
+	}
+	EXPECT_EQ(adder, waitpid(adder, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, other_driver("program 0"));
+	end(pid);
+	close(go[0]);
+	close(go[1]);
+	other_driver_unload();
+}
+
 TEST_F(rights, what_is_free_is_free_once_for_each_user)
 {
 	struct rlimit limit = { 0, 0 };
