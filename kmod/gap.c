@@ -58,6 +58,9 @@ static void write_here(void *argument)
 	const struct flowtap_gap_request *gap = argument;
 
 	stream_write_gap(gap->stream, gap->task, gap->since, gap->cause);
+	/* Nothing but this record tells of it. */
+	if (gap->cause == FLOWTAP_CAUSE_MEMORY)
+		gap->stream->output.stats.losses[gap->cause]++;
 }
 
 /* False: the stream is not enabled, or its CPU is offline. */

@@ -26,7 +26,7 @@ static void write_last_gaps(struct flowtap_group *group, struct flowtap_member *
 
 	if (displaced)
 		gap_write(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
-	else if (!member->since)
+	else if (!member->since && !member->displaced)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	if (cause == FLOWTAP_CAUSE_EXEC && !(causes & 1U << cause))

@@ -86,7 +86,8 @@ void ring_drop_oldest(struct flowtap_ring_writer *ring, u32 size)
 
 void ring_count_lost(struct flowtap_ring_writer *ring, u64 time, u32 records, u64 size)
 {
-	if (!ring->lost_records)
+	/* What is taken over from elsewhere may be older. */
+	if (!ring->lost_records || time < ring->lost_since)
 		ring->lost_since = time;
 	WRITE_ONCE(ring->lost_records, ring->lost_records + records);
 	ring->lost_bytes += size;

@@ -405,6 +405,7 @@ TEST_F(tasks, who_cannot_be_added_by_the_worker_is_told)
 	EXPECT_EQ(1, choice->bss->attaches);
 	EXPECT_EQ(0, choice->bss->result);
 	EXPECT_TRUE(WAIT_FOR(told || (told = memory_gap(&self->stream, pid))));
+	EXPECT_EQ(1, stats(&self->stream).losses[FLOWTAP_CAUSE_MEMORY]);
 	EXPECT_EQ(0, stats(&self->stream).tasks);
 	choice__destroy(choice);
 	end(pid);

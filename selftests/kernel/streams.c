@@ -284,6 +284,27 @@ TEST_F(wide, who_is_configured_later_waits)
 	end(tid);
 }
 
+/* It had a stream all the time: another one had the CPU. */
+TEST_F(wide, who_ends_displaced_was_not_without_a_stream)
+{
+	pid_t tid = spinner(0);
+	unsigned int causes = 0;
+
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(0, enable(&self->stream));
+	ASSERT_EQ(0, stream_open(&self->other, &self->tasks));
+	ASSERT_EQ(1, add_task(&self->other, tid, 0));
+	ASSERT_EQ(0, enable(&self->other));
+	ASSERT_TRUE(WAIT_FOR(stats(&self->other).losses[FLOWTAP_CAUSE_DISPLACED]));
+	end(tid);
+	ASSERT_TRUE(WAIT_FOR(!stats(&self->other).tasks));
+	while (stream_next(&self->other) == 1)
+		if (self->other.record.header.type == FLOWTAP_RECORD_GAP)
+			causes |= 1U << self->other.record.gap.cause;
+	EXPECT_TRUE(causes & 1U << FLOWTAP_CAUSE_DISPLACED);
+	EXPECT_FALSE(causes & 1U << FLOWTAP_CAUSE_NO_STREAM);
+}
+
 /* A stack that was not kept up in between is another one. */
 TEST_F(wide, call_stacks_after_a_time_without_tracing_have_a_loss)
 {

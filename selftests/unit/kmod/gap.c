@@ -226,6 +226,20 @@ TEST_F(gap, this_cpu_writes_it_or_one_where_the_task_may_run_or_any)
 	}
 }
 
+TEST_F(gap, who_could_not_be_added_is_counted)
+{
+	struct flowtap_stats stats;
+
+	self->streams[1].enabled = true;
+	here = 1;
+	EXPECT_TRUE(gap_write(&self->group, &self->task, 5, FLOWTAP_CAUSE_MEMORY));
+	EXPECT_TRUE(write_gap(self));
+	output_stats(&self->streams[1].output, &stats);
+	EXPECT_EQ(1, stats.losses[FLOWTAP_CAUSE_MEMORY]);
+	/* Those the samples count. */
+	EXPECT_EQ(0, stats.losses[FLOWTAP_CAUSE_NO_STREAM]);
+}
+
 TEST_F(gap, a_cpu_where_the_task_may_run_is_asked_for_each)
 {
 	unsigned int n;

@@ -110,6 +110,23 @@ TEST_F(output, who_sleeps_is_woken_at_the_watermark_whatever_he_took_meanwhile)
 	EXPECT_LT(woken, slept);
 }
 
+/* A GAP record that was left before a record did not fit is counted after it. */
+TEST_F(output, what_was_lost_first_says_since_when)
+{
+	struct flowtap_record_lost *lost = (void *)self->output.ring.data;
+	struct flowtap_ring *control = self->output.ring.control;
+	const u8 bytes[64] = { 0 };
+
+	clock_ns = 100;
+	output_leave_gap(&self->output, 1);
+	output_lose(&self->output, 2, sizeof(bytes));
+	output_write_lost(&self->output);
+	ASSERT_EQ(sizeof(*lost), control->data_head);
+	EXPECT_EQ(FLOWTAP_RECORD_LOST, lost->header.type);
+	EXPECT_EQ(2, lost->records);
+	EXPECT_EQ(1, lost->since);
+}
+
 TEST_F(output, who_is_awake_is_not_woken_for_each_record)
 {
 	struct flowtap_output *output = &self->output;
