@@ -152,8 +152,10 @@ static u32 flags_of(const struct flowtap_piece *piece, const struct flowtap_coll
 	       (piece->continues ? FLOWTAP_AUX_CONTINUES : 0);
 }
 
-/* False: no record would name the bytes, and the next ones are to take their place. */
-static bool write_record(struct flowtap_stream *stream, struct flowtap_member *member,
+/*
+ * How many bytes it has. 0: no record would name the bytes, and the next ones are to take their place.
+ */
+static u64 write_record(struct flowtap_stream *stream, struct flowtap_member *member,
 			 const struct flowtap_collected *collected)
 {
 	const u64 area = stream->output.aux.size;
@@ -192,19 +194,22 @@ static bool write_record(struct flowtap_stream *stream, struct flowtap_member *m
 	 */
 	if (!ring_fits(&stream->output.ring, sizeof(record))) {
 		output_lose(&stream->output, record.time, sizeof(record));
-		return false;
+		stream->output.stats.lost_samples++;
+		return 0;
 	}
 	aux_publish(&stream->output.aux, skipped + collected->size);
 	/* No space now: the reader has taken it back. This counts the record. */
-	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0))
-		return false;
+	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0)) {
+		stream->output.stats.lost_samples++;
+		return 0;
+	}
 	member->sequence = record.sequence;
 	member->loss = 0;
 	member->gaps_written = 0;
 	member->since = record.time;
 	stream->output.stats.samples++;
 	stream->output.stats.aux_bytes += record.size;
-	return true;
+	return record.size;
 }
 
 /* No record names these. */
@@ -216,18 +221,17 @@ static void emit_counted_loss(struct flowtap_stream *stream, u64 since,
 		  collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
 }
 
-/* Ends the piece; how many bytes it has. stop: the trace unit is disabled as well. */
+/* Ends the piece; how many bytes became a record. stop: the trace unit is disabled as well. */
 static u64 cut(struct flowtap_stream *stream, struct flowtap_member *member, bool stop)
 {
 	struct flowtap_piece *piece = &stream->piece;
 	struct flowtap_collected collected = { 0 };
-	bool written;
-	u64 size;
+	u64 written = 0;
 
 	stream->source->collector->close(&stream->recording, stop, &collected);
-	size = collected.size;
 	piece->faulted = collected.fault;
-	written = size && write_record(stream, member, &collected);
+	if (collected.size)
+		written = write_record(stream, member, &collected);
 	if (written) {
 		output_published(&stream->output);
 		piece->continues = true;
@@ -238,12 +242,12 @@ static u64 cut(struct flowtap_stream *stream, struct flowtap_member *member, boo
 	if (collected.full || collected.fault)
 		emit_loss(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, collected.fault,
 			  FLOWTAP_UNKNOWN);
-	if (size && !written)
+	if (collected.size && !written)
 		emit_counted_loss(stream, piece->since, &collected);
 	if (stop || piece->lost_since)
 		piece->continues = false;
 	piece->since = 0;
-	return size;
+	return written;
 }
 
 /* What the spare pages took is lost; most often the task has not left the kernel: nothing came. */

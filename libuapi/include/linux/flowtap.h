@@ -68,11 +68,11 @@
  *	int flowtap_add_task(struct task_struct *task, u64 key) __ksym;
  *	int flowtap_remove_task(struct task_struct *task, u64 key) __ksym;
  *
- * For the current task (at exec) and for one that has just been forked it holds from that moment
- * on, so that nothing of the new program is missed. Of any other it is the whole process, and a
- * worker does it a moment later; where it then cannot be added there is a GAP
- * (FLOWTAP_CAUSE_MEMORY). 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel
- * thread; -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
+ * For the current task (at exec) and for one that it has just forked (but as its parent's, by
+ * CLONE_PARENT) it holds from that moment on, so that nothing of the new program is missed. Of any
+ * other it is the whole process, and a worker does it a moment later; where it then cannot be added
+ * there is a GAP (FLOWTAP_CAUSE_MEMORY). 0: done, or will be; -ESRCH: no set has the key; -EINVAL:
+ * a kernel thread; -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
  * the set was made and when the key is asked for, else EPERM), so that no program is asked who it
  * acts for. EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the
  * worker, too: its first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that
@@ -123,7 +123,8 @@
  * Rights. To trace a process: all of its uids and gids equal to the caller's effective ones, no
  * capability that the caller lacks, the same user namespace and a dumpable process; or
  * CAP_SYS_PTRACE over it. This is stricter than ptrace and does not ask Yama. Tracing of a task
- * ends when it executes a set-uid program, or one that its user may not read. FLOWTAP_CPU_WIDE
+ * ends when it executes a set-uid program, or one that its user may not read, unless who made the
+ * set had CAP_SYS_PTRACE. FLOWTAP_CPU_WIDE
  * needs CAP_PERFMON (else EACCES). FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
  * addresses (perf_event_paranoid, CAP_PERFMON). The ring is charged to RLIMIT_MEMLOCK, after
  * mlock_kb (a module parameter) KiB for each user and CPU. A user without CAP_PERFMON has at most
@@ -331,7 +332,8 @@ struct flowtap_task {
 	__u32 reserved;
 };
 
-#define FLOWTAP_TASK_THREAD	(1U << 0)	/* pid is a thread's: that thread only */
+/* pid is a thread's: ADD is of it and of those that it creates then, REMOVE of it alone. */
+#define FLOWTAP_TASK_THREAD	(1U << 0)
 
 struct flowtap_key {
 	__u64 key;		/* out: of the stream's task set, never 0 */
@@ -369,12 +371,12 @@ struct flowtap_stats {
 	__u64 entries;		/* in the ring, in samples */
 	__u64 records;		/* in the ring, of any type */
 	__u64 bytes;		/* in the ring */
-	__u64 lost_samples;	/* dropped because the ring was full */
+	__u64 lost_samples;	/* or AUX records, dropped because the ring was full */
 	__u64 lost_entries;
 	__u64 lost_records;	/* of any type */
 	__u64 lost_bytes;	/* of these, and of trace without space, as far as counted */
-	__u64 losses[16];	/* by FLOWTAP_CAUSE_: how often */
-	__u64 triggers;		/* overflow, timer, switch, snapshot together */
+	__u64 losses[16];	/* by FLOWTAP_CAUSE_: how often it came; of EXEC and NO_STREAM in `loss` */
+	__u64 triggers;		/* overflow, timer, switch, snapshot together; of ETE snapshots */
 	__u64 switches;		/* a traced task came onto the CPU */
 	__u64 wakeups;
 	__u64 high_water;	/* most bytes that ever waited */
@@ -413,7 +415,8 @@ struct flowtap_ring {
 	__u64 data_head;	/* offset 128; kernel writes */
 	__u64 data_oldest;	/* kernel writes, with FLOWTAP_OVERWRITE */
 	__u64 aux_head;
-	__u64 lost_records;	/* as flowtap_stats, for readers without the fd */
+	/* As in LOST records: as in STATS, but without trace that found no space. */
+	__u64 lost_records;
 	__u64 lost_bytes;
 	__u64 reserved1[11];
 	__u64 data_tail;	/* offset 256; reader writes */

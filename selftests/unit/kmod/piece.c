@@ -350,6 +350,23 @@ TEST_F(piece, a_gap_without_space_is_in_the_next_record)
 	}
 }
 
+TEST_F(piece, a_record_without_space_is_a_lost_sample)
+{
+	struct flowtap_stream *stream = &self->stream;
+	unsigned int fits;
+
+	for (fits = 0; fits < 2; fits++) {
+		begin_again(self, 0);
+		piece_begin(stream, &self->member);
+		leave_space(self, fits ? AUX_RECORD : AUX_RECORD - 8);
+		unit.finds = (struct flowtap_collected){ .size = 64 };
+		/* What a SNAPSHOT says. */
+		EXPECT_EQ(fits ? 64 : 0, piece_write(stream, &self->member));
+		EXPECT_EQ(fits, stream->output.stats.samples);
+		EXPECT_EQ(!fits, stream->output.stats.lost_samples);
+	}
+}
+
 /* A fault that comes again and again waits for the timer, a watermark does not. */
 TEST_F(piece, an_interrupt_is_followed_by_a_piece_unless_it_was_a_fault)
 {
