@@ -244,16 +244,24 @@ static void count_block(const struct flowtap_block *block, void *argument)
 	decoding->distinct++;
 }
 
-/* The CPU's line of the summary says where its trace is. */
+/*
+ * The CPU's line of the summary says where its trace is. Standard output is closed with the last
+ * CPU and has the traces of all; the size, if it is known, is that of all together.
+ */
 static void add_output(struct trace_decoding *decoding, const struct trace_output *output,
 		       uint64_t bytes)
 {
-	struct trace_cpu *cpu = decoding->n_cpus ? &decoding->cpus[decoding->n_cpus - 1] : NULL;
+	bool all = !strcmp(output->path, "-");
 
-	if (!cpu || cpu->output)
-		return;
-	cpu->output = strdup(output->path);
-	cpu->bytes = bytes;
+	for (size_t i = 0; i < decoding->n_cpus; i++) {
+		struct trace_cpu *cpu = &decoding->cpus[i];
+		bool last = i == decoding->n_cpus - 1;
+
+		if (cpu->output || (!last && !all))
+			continue;
+		cpu->output = strdup(output->path);
+		cpu->bytes = last ? bytes : 0;
+	}
 }
 
 int trace_output_close(struct trace_decoding *decoding, struct trace_output *output, int error)

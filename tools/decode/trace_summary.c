@@ -71,9 +71,11 @@ static void print_gaps(FILE *file, const struct trace_decoding *decoding)
 static void print_output(FILE *file, const struct trace_decoding *decoding,
 			 const struct trace_cpu *cpu)
 {
+	bool last = cpu == &decoding->cpus[decoding->n_cpus - 1];
 	char number[32];
 
-	if (!cpu->output)
+	/* Standard output is told once, for all. */
+	if (!cpu->output || (!last && !strcmp(cpu->output, "-")))
 		return;
 	fputs("  written       ", file);
 	/* To a pipe nobody counts. */
