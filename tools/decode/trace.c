@@ -149,27 +149,43 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 
 /* --- Output --- */
 
-/* "dir/name.stf" -> "dir/name.cpu_0.stf". malloc'ed. */
+static bool is_taken(const struct trace_decoding *decoding, const char *path)
+{
+	for (size_t i = 0; i < decoding->n_cpus; i++)
+		if (decoding->cpus[i].output && !strcmp(decoding->cpus[i].output, path))
+			return true;
+	return false;
+}
+
+/*
+ * "dir/name.stf" -> "dir/name.cpu_0.stf", or "dir/name.cpu_0-2.stf" where an earlier CPU has that:
+ * different names can become one here. malloc'ed.
+ */
 static char *path_of(const struct trace_decoding *decoding, const char *cpu)
 {
 	const char *path = decoding->options->output, *name, *end;
-	char safe[64], *made;
+	char safe[64], number[16] = "", *made;
 	size_t size = 0;
 
 	if (!decoding->several || !strcmp(path, "-"))
 		return strdup(path);
 	/* A name out of a file must not lead elsewhere. */
 	for (; cpu[size] && size < sizeof(safe) - 1; size++)
-		safe[size] = cpu[size] == '/' || cpu[size] < ' ' ? '_' : cpu[size];
+		safe[size] = cpu[size] == '/' || (unsigned char)cpu[size] < ' ' ? '_' : cpu[size];
 	safe[size] = 0;
 	name = strrchr(path, '/');
 	name = name ? name + 1 : path;
 	end = strrchr(name, '.');
 	if (!end || end == name)
 		end = name + strlen(name);
-	if (asprintf(&made, "%.*s.%s%s", (int)(end - path), path, safe, end) < 0)
-		return NULL;
-	return made;
+	for (unsigned int n = 2;; n++) {
+		if (asprintf(&made, "%.*s.%s%s%s", (int)(end - path), path, safe, number, end) < 0)
+			return NULL;
+		if (!is_taken(decoding, made))
+			return made;
+		free(made);
+		snprintf(number, sizeof(number), "-%u", n);
+	}
 }
 
 static int check_path(const struct trace_decoding *decoding, const char *path, int input)
