@@ -12,6 +12,7 @@
 #include "decode/trace_summary.h"
 
 #include <errno.h>
+#include <flowtap/arm.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,14 +204,6 @@ static int check_path(const struct trace_decoding *decoding, const char *path, i
 	return -EINVAL;
 }
 
-static int make_blocks(const struct trace_decoding *decoding, struct trace_output *output,
-		       const struct flowtap_ete_config *config)
-{
-	output->wfx = flowtap_ete_wfx_is_p0(config);
-	output->blocks = flowtap_trace_session_blocks(config, decoding->options->block_memory);
-	return output->blocks ? 0 : -ENOMEM;
-}
-
 int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
 		      const char *cpu, const struct flowtap_ete_config *config, int input,
 		      const char *comment)
@@ -224,7 +217,8 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 	request.rv64 = false;
 	*output = (struct trace_output){ .file.fd = -1 };
 	output->path = path_of(decoding, cpu);
-	if (!output->path || make_blocks(decoding, output, config)) {
+	output->blocks = flowtap_trace_session_blocks(config, decoding->options->block_memory);
+	if (!output->path || !output->blocks) {
 		error = trace_problem(decoding, "", -ENOMEM);
 		goto err_free;
 	}
@@ -325,17 +319,21 @@ static void on_missing(struct flowtap_trace_session *session, uint64_t address)
 	add_missing(session->argument, address);
 }
 
-void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
-			struct flowtap_trace_session *session)
+int trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
+		       const struct flowtap_ete_config *config,
+		       struct flowtap_trace_session *session)
 {
+	/* Several trace units can have one output, and need not cut code into the same blocks. */
+	session->wfx = flowtap_ete_wfx_is_p0(config);
+	session->blocks = flowtap_blocks_of(output->blocks, session->wfx ? flowtap_arm_block_wfx :
+					    flowtap_arm_block, decoding->options->block_memory);
 	session->ete = &decoding->ete;
-	session->blocks = output->blocks;
-	session->wfx = output->wfx;
 	session->sink = output->format.sink;
 	session->has_cpu = decoding->several;
 	session->progress = on_progress;
 	session->missing = on_missing;
 	session->argument = decoding;
+	return session->blocks ? 0 : trace_problem(decoding, output->path, -ENOMEM);
 }
 
 void trace_complain_unsupported(const struct flowtap_ete_config *config, const char *name)
@@ -353,13 +351,7 @@ static int session_problem(const struct trace_decoding *decoding, const char *ou
 		trace_complain_unsupported(&session->config, name);
 		return error;
 	}
-	switch (-error) {
-	case EPROTOTYPE:
-		complain("'%s': TRCIDR2 is another one than in the session before", name);
-		return error;
-	default:
-		return trace_problem(decoding, output, error);
-	}
+	return trace_problem(decoding, output, error);
 }
 
 int trace_session_done(struct trace_decoding *decoding, const struct trace_output *output,

@@ -63,8 +63,7 @@ struct trace_decoding {
 struct trace_output {
 	struct output file;
 	struct format format;
-	struct flowtap_blocks *blocks;
-	bool wfx;			/* of the blocks: WFx instructions are P0 */
+	struct flowtap_blocks *blocks;	/* of the trace unit that it was opened for */
 	char *path;
 	bool open;
 };
@@ -77,8 +76,8 @@ void trace_init(struct trace_decoding *decoding, const struct decode_options *op
 void trace_free(struct trace_decoding *decoding);
 
 /*
- * Opens the output of the CPU of that name for decoders of config. input: what must not be written
- * over, -1 none. With several CPUs standard output is opened once, for all.
+ * Opens the output of the CPU of that name, whose trace unit has that config. input: what must not
+ * be written over, -1 none. With several CPUs standard output is opened once, for all.
  */
 int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
 		      const char *cpu, const struct flowtap_ete_config *config, int input,
@@ -96,10 +95,12 @@ void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
 /* Complains about a trace unit of that name that cannot be decoded (flowtap_ete_unsupported). */
 void trace_complain_unsupported(const struct flowtap_ete_config *config, const char *name);
 /*
- * What sessions that go to that output, which is open, have in common; the rest is left as it is.
+ * What sessions of trace units of that config that go to that output, which is open, have in
+ * common; the rest is left as it is.
  */
-void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
-			struct flowtap_trace_session *session);
+int trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
+		       const struct flowtap_ete_config *config,
+		       struct flowtap_trace_session *session);
 /*
  * Adds up a session that was decoded; error: what that returned. name: of its file. may_be_empty:
  * frames without its source are a message, but no error.

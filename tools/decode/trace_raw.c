@@ -47,8 +47,9 @@ static int decode(struct trace_decoding *decoding, struct flowtap_trace_session 
 	if (!trace_add_cpu(decoding, "trace", 0))
 		return trace_problem(decoding, "", -ENOMEM);
 	error = trace_output_open(decoding, &output, "", &session->config, session->fd, comment);
+	if (!error)
+		error = trace_session_init(decoding, &output, &session->config, session);
 	if (!error) {
-		trace_session_init(decoding, &output, session);
 		error = flowtap_trace_session(session);
 		error = trace_session_done(decoding, &output, session,
 					   input_name(decoding->options->input), false, error);

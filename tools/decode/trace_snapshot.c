@@ -158,9 +158,11 @@ static int decode_source(struct work *work, const struct flowtap_snapshot_source
 {
 	struct trace_decoding *decoding = work->decoding;
 	struct flowtap_snapshot_sessions *sessions = &work->sessions;
-	int error;
+	int error = trace_session_init(decoding, &work->output, &source->config,
+				       &sessions->session);
 
-	trace_session_init(decoding, &work->output, &sessions->session);
+	if (error)
+		return error;
 	error = flowtap_snapshot_session(sessions, source);
 	switch (sessions->step) {
 	case FLOWTAP_SNAPSHOT_MEMORY:
