@@ -201,8 +201,11 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	(void)offset;
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		gap.detail = "perf: the trace is not continuous (barrier)";
-	if (!decoder->unit)
+	if (!decoder->unit) {
+		/* The pass that there is once, whosever the frames are. */
+		decoder->bad_frames += gap.reason == FLOWTAP_GAP_BAD_PACKET;
 		return keep_loss(decoder, gap, size);
+	}
 	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
@@ -356,6 +359,7 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
 	int err = 0;
 
 	decoder->surveying = true;
+	decoder->bad_frames = 0;
 	decoder->unit = NULL;
 	while (!err && next_range(decoder, &at)) {
 		struct perfdata_unit *unit = collector(decoder);
@@ -376,6 +380,7 @@ int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder)
 	size_t at = 0;
 	int err = 0;
 
+	decoder->bad_frames = 0;
 	while (!err && next_range(decoder, &at))
 		err = decode_range(decoder);
 	return err;
@@ -432,6 +437,11 @@ flowtap_perfdata_counts(struct flowtap_perfdata_decoder *decoder, size_t *n)
 {
 	*n = decoder->n;
 	return decoder->counts;
+}
+
+uint64_t flowtap_perfdata_bad_frames(const struct flowtap_perfdata_decoder *decoder)
+{
+	return decoder->bad_frames;
 }
 
 void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder)

@@ -42,6 +42,7 @@ struct flowtap_perfdata_decoder {
 	bool known;			/* there are IDs of which there is one */
 	struct flowtap_gap gap;		/* the first loss, and how many bytes all of them have: */
 	uint64_t lost;
+	uint64_t bad_frames;		/* of all ranges so far */
 	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */
 	/* Threads that run a guest, those that were found last; 0: none. */

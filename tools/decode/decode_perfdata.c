@@ -269,7 +269,7 @@ static int decode_cpus(struct perf *perf, int input)
 
 /* --- What there is, and the code. --- */
 
-/* Which CPUs have a trace. */
+/* Which CPUs have a trace, and how many frames are damaged: decoders of one CPU each see all. */
 static int survey(struct perf *perf)
 {
 	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
@@ -285,6 +285,7 @@ static int survey(struct perf *perf)
 	if (!error)
 		error = flowtap_perfdata_survey(decoder);
 	if (!error) {
+		perf->decoding.frame_damages = flowtap_perfdata_bad_frames(decoder);
 		counts = flowtap_perfdata_counts(decoder, &n);
 		for (size_t i = 0; i < n; i++)
 			for (size_t c = 0; c < info->n_cpus; c++)

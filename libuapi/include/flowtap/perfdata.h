@@ -233,6 +233,12 @@ int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder);
 /* Current; *n of them, by CPU. */
 const struct flowtap_perfdata_counts *
 flowtap_perfdata_counts(struct flowtap_perfdata_decoder *decoder, size_t *n);
+/*
+ * CoreSight frames that are damaged, those in a row as one, in what was surveyed or decoded last.
+ * They are no one CPU's, and options.cpu leaves none out: in the flow each is a gap BAD_PACKET of
+ * every CPU that has bytes in the same range.
+ */
+uint64_t flowtap_perfdata_bad_frames(const struct flowtap_perfdata_decoder *decoder);
 void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder);
 
 #ifdef __cplusplus
