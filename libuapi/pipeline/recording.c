@@ -27,29 +27,34 @@ flowtap_recording_cpu(const struct flowtap_recording *recording, uint32_t cpu)
 	return NULL;
 }
 
-/* NULL: no memory, or more than any machine has. */
-static struct flowtap_recording_cpu *cpu_of(struct flowtap_recording *recording, uint32_t cpu)
+/* 0; -E2BIG: more than any machine has; -ENOMEM. */
+static int find_cpu(struct flowtap_recording *recording, uint32_t cpu,
+		    struct flowtap_recording_cpu **out)
 {
 	const struct flowtap_recording_cpu *known = flowtap_recording_cpu(recording, cpu);
 
-	if (known)
-		return &recording->cpus[known - recording->cpus];
+	if (known) {
+		*out = &recording->cpus[known - recording->cpus];
+		return 0;
+	}
 	if (recording->n_cpus == FLOWTAP_CPUS_MAX)
-		return NULL;
+		return -E2BIG;
 	if (FLOWTAP_GROW(recording->cpus, recording->n_cpus))
-		return NULL;
-	recording->cpus[recording->n_cpus] = (struct flowtap_recording_cpu){ .cpu = cpu };
-	return &recording->cpus[recording->n_cpus++];
+		return -ENOMEM;
+	*out = &recording->cpus[recording->n_cpus++];
+	**out = (struct flowtap_recording_cpu){ .cpu = cpu };
+	return 0;
 }
 
 static int handle_query(struct flowtap_recording *recording,
 			const struct flowtap_archive_block *block)
 {
-	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
+	struct flowtap_recording_cpu *cpu;
+	int err = find_cpu(recording, block->cpu, &cpu);
 	size_t size = sizeof(cpu->query);
 
-	if (!cpu)
-		return -ENOMEM;
+	if (err)
+		return err;
 	memcpy(&cpu->query, block->payload, block->size < size ? block->size : size);
 	cpu->queried = true;
 	return 0;
@@ -58,14 +63,33 @@ static int handle_query(struct flowtap_recording *recording,
 static int handle_configure(struct flowtap_recording *recording,
 			    const struct flowtap_archive_block *block)
 {
-	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
+	struct flowtap_recording_cpu *cpu;
+	int err = find_cpu(recording, block->cpu, &cpu);
 	size_t size = sizeof(cpu->configure);
 
-	if (!cpu)
-		return -ENOMEM;
+	if (err)
+		return err;
 	memcpy(&cpu->configure, block->payload, block->size < size ? block->size : size);
 	cpu->configured = true;
 	return 0;
+}
+
+static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
+		      uint64_t bytes)
+{
+	struct flowtap_recording *recording = replay->argument;
+
+	if (recording->damage)
+		recording->damage(recording, offset, reason, bytes);
+}
+
+/* Such a block is left out, as the replay leaves out records and AUX areas of too many CPUs. */
+static void report_too_many(struct flowtap_replay *replay,
+			    const struct flowtap_archive_block *block)
+{
+	replay->counts.damages++;
+	replay->counts.bad_bytes += block->size;
+	on_damage(replay, block->offset, "descriptions of more CPUs than there can be", block->size);
 }
 
 static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_block *block)
@@ -77,16 +101,11 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 		err = handle_query(recording, block);
 	else if (block->type == FLOWTAP_ARCHIVE_CONFIGURE)
 		err = handle_configure(recording, block);
+	if (err == -E2BIG) {
+		report_too_many(replay, block);
+		return 0;
+	}
 	return err || !recording->block ? err : recording->block(recording, block);
-}
-
-static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
-		      uint64_t bytes)
-{
-	struct flowtap_recording *recording = replay->argument;
-
-	if (recording->damage)
-		recording->damage(recording, offset, reason, bytes);
 }
 
 /* --- The decoder. --- */

@@ -33,8 +33,9 @@ struct flowtap_recording {
 	size_t block_memory;		/* bytes of the cache, 0: flowtap_blocks_new's default */
 	/*
 	 * Each may be NULL; below 0 stops. begin: once, before the first record, or at the end
-	 * where there is none: all CPUs are known, ete_trace and blocks are set. record: in place
-	 * of flowtap_recording_record, which it calls for those that are to be decoded.
+	 * where there is none: all CPUs are known, ete_trace and blocks are set. block: not for QUERY
+	 * and CONFIGURE of more CPUs than there can be, which are damage. record: in place of
+	 * flowtap_recording_record, which it calls for those that are to be decoded.
 	 */
 	int (*begin)(struct flowtap_recording *recording);
 	int (*block)(struct flowtap_recording *recording,

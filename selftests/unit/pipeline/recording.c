@@ -7,6 +7,8 @@
 
 #include <flowtap/recording.h>
 
+#include "base/cpus.h"
+
 FIXTURE(recording)
 {
 	struct flow flow;
@@ -244,6 +246,29 @@ TEST_F(recording, damage_is_told_and_no_error)
 	EXPECT_EQ(0, decode(self));
 	EXPECT_EQ(1, self->damages);
 	EXPECT_EQ(1, self->recording.replay.counts.damages);
+	EXPECT_STREQ(ETE_FLOW, self->flow.lines);
+}
+
+/* No machine has so many: what says so is damaged, and what else there is is not. */
+TEST_F(recording, descriptions_of_too_many_cpus_are_damage)
+{
+	const struct flowtap_query query = { .abi = FLOWTAP_ABI, .cpus = 1 };
+	const struct flowtap_configure configure = { .source = FLOWTAP_SOURCE_ETE };
+
+	put_cpu(self->writer, FLOWTAP_SOURCE_ETE);
+	for (uint32_t cpu = 1; cpu <= FLOWTAP_CPUS_MAX; cpu++)
+		if (flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_QUERY, cpu, SECOND, &query,
+					  sizeof(query), NULL, 0))
+			abort();
+	if (flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_CONFIGURE, UINT32_MAX, SECOND,
+				  &configure, sizeof(configure), NULL, 0))
+		abort();
+	record_ete(self);
+	EXPECT_EQ(0, decode(self));
+	EXPECT_EQ(2, self->damages);
+	EXPECT_EQ(2, self->recording.replay.counts.damages);
+	EXPECT_EQ(sizeof(query) + sizeof(configure), self->recording.replay.counts.bad_bytes);
+	EXPECT_EQ(FLOWTAP_CPUS_MAX, self->recording.n_cpus);
 	EXPECT_STREQ(ETE_FLOW, self->flow.lines);
 }
 
