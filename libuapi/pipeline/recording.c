@@ -13,17 +13,29 @@
 #include <sys/stat.h>
 
 #include "base/cpus.h"
+#include "base/hash_table.h"
 #include "base/vector.h"
 #include "ete/unit_blocks.h"
 
 /* --- What was recorded. --- */
 
+static uint64_t hash_of(uint32_t cpu)
+{
+	return flowtap_hash_words(&(uint64_t) { cpu }, 1);
+}
+
 const struct flowtap_recording_cpu *
 flowtap_recording_cpu(const struct flowtap_recording *recording, uint32_t cpu)
 {
-	for (size_t i = 0; i < recording->n_cpus; i++)
-		if (recording->cpus[i].cpu == cpu)
-			return &recording->cpus[i];
+	struct flowtap_hash_table_walk walk;
+	uint32_t at;
+
+	if (!recording->by_cpu)
+		return NULL;
+	walk = flowtap_hash_table_walk(recording->by_cpu, hash_of(cpu));
+	while (flowtap_hash_table_next(&walk, &at))
+		if (recording->cpus[at].cpu == cpu)
+			return &recording->cpus[at];
 	return NULL;
 }
 
@@ -39,7 +51,10 @@ static int find_cpu(struct flowtap_recording *recording, uint32_t cpu,
 	}
 	if (recording->n_cpus == FLOWTAP_CPUS_MAX)
 		return -E2BIG;
-	if (FLOWTAP_GROW(recording->cpus, recording->n_cpus))
+	if (!recording->by_cpu)
+		recording->by_cpu = calloc(1, sizeof(*recording->by_cpu));
+	if (!recording->by_cpu || FLOWTAP_GROW(recording->cpus, recording->n_cpus) ||
+	    flowtap_hash_table_add(recording->by_cpu, hash_of(cpu), (uint32_t)recording->n_cpus))
 		return -ENOMEM;
 	*out = &recording->cpus[recording->n_cpus++];
 	**out = (struct flowtap_recording_cpu){ .cpu = cpu };
@@ -272,6 +287,10 @@ void flowtap_recording_free(struct flowtap_recording *recording)
 	flowtap_ctr_free(recording->ctr);
 	flowtap_blocks_free(recording->blocks);
 	free(recording->cpus);
+	if (recording->by_cpu)
+		flowtap_hash_table_free(recording->by_cpu);
+	free(recording->by_cpu);
+	recording->by_cpu = NULL;
 	recording->aux = NULL;
 	recording->ctr = NULL;
 	recording->blocks = NULL;

@@ -25,6 +25,8 @@ struct flowtap_recording_cpu {
 	struct flowtap_configure configure;
 };
 
+struct flowtap_hash_table;
+
 struct flowtap_recording {
 	/* Set by the caller; zeros below. What is pointed to is borrowed until it is freed. */
 	struct flowtap_address_map *map;	/* filled by the archive's side band */
@@ -57,6 +59,9 @@ struct flowtap_recording {
 	struct flowtap_aux *aux;
 	struct flowtap_recording_cpu *cpus;	/* in the order of the archive */
 	size_t n_cpus;
+
+	/* The library's own. */
+	struct flowtap_hash_table *by_cpu;	/* indexes of cpus; NULL: there are none */
 };
 
 /*
