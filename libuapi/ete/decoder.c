@@ -361,6 +361,8 @@ int flowtap_ete_flush(struct flowtap_ete *ete)
 		update_direct(ete);
 	}
 	flowtap_ete_invalidate_code(ete);
+	/* Others may empty the block cache before the next bytes come. */
+	flowtap_ete_returns_invalidate_blocks(&ete->returns);
 	return ete->error;
 }
 

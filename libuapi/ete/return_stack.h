@@ -31,7 +31,10 @@ struct ete_return_stack {
 
 /* Empty, with nothing pending. used: whether it is to be used, TRCCONFIGR.RS. */
 void flowtap_ete_returns_init(struct ete_return_stack *stack, bool used);
-/* Blocks are freed: what is in the stack leads to no block any more, but still to its address. */
+/*
+ * Blocks are freed, or may be from here on: what is in the stack leads to no block any more, but
+ * still to its address.
+ */
 void flowtap_ete_returns_invalidate_blocks(struct ete_return_stack *stack);
 
 /* Whether there is nothing to return to. */

@@ -142,7 +142,8 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
 /*
  * All of the trace up to here was collected while tracing was prohibited (TSB CSYNC): the P0
  * element that was held back for a Mispredict element goes to the sink, and what find gave is
- * forgotten. Decoding goes on with the next bytes. Returns as decode.
+ * forgotten, so are all blocks: decoders that share a cache, which any of them may trim, take turns
+ * where each is flushed or finished. Decoding goes on with the next bytes. Returns as decode.
  */
 int flowtap_ete_flush(struct flowtap_ete *ete);
 

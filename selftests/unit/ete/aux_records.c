@@ -84,6 +84,65 @@ TEST_F(aux, a_task_that_moves_is_one_flow)
 	EXPECT_EQ(4 * 2, flowtap_aux_counts(self->aux)->ete.instructions);
 }
 
+/* A cache that is emptied at each look-up that may do so. */
+static void take_small_cache(FIXTURE_DATA(aux) *self)
+{
+	flow_close(&self->out);
+	flowtap_blocks_free(self->blocks);
+	self->blocks = flowtap_blocks_new(flowtap_arm_block, 1);
+	if (!self->blocks)
+		abort();
+	flow_open(&self->out, self->blocks);
+	make(self, true);
+	describe(self, 0);
+	describe(self, 1);
+}
+
+/* After each timestamp its block is looked up: often enough that the cache is emptied. */
+static void empty_cache(FIXTURE_DATA(aux) *self, uint32_t cpu, uint32_t tid)
+{
+	struct stream stream = rounds("E");
+
+	for (int i = 0; i < 300; i++) {
+		timestamp(&stream, self->clock);
+		atoms(&stream, "E");
+	}
+	next(self, cpu, tid, &stream)->loss = 1U << FLOWTAP_CAUSE_START;
+	if (put(self, &self->last))
+		abort();
+	flow(self);
+}
+
+TEST_F(aux, a_call_returns_though_another_cpu_emptied_the_cache_meanwhile)
+{
+	/* bl 410010; b -0 */
+	static const uint32_t calls[] = { 0x94000004, 0x14000000 };
+	static const uint32_t ret[] = { 0xd65f03c0 };
+	struct stream stream = { .size = 0 };
+
+	self->configure.ete.config |= RS;
+	take_small_cache(self);
+	map_code(self, 0, CODE + 0x10000, calls, sizeof(calls), "calls");
+	map_code(self, 0, CODE + 0x10010, ret, sizeof(ret), "ret");
+	start(&stream);
+	at(&stream, CODE + 0x10000, 0, 0, 0, 0);
+	atoms(&stream, "E");
+	next(self, 1, 20, &stream)->loss = 1U << FLOWTAP_CAUSE_START;
+	EXPECT_EQ(0, put(self, &self->last));
+	flow(self);
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 410000 410004 1 A64 E\n"));
+	empty_cache(self, 0, PID);
+	self->sequence = 1;
+	stream.size = 0;
+	atoms(&stream, "EE");
+	next(self, 1, 20, &stream)->flags = FLOWTAP_AUX_CONTINUES;
+	EXPECT_EQ(0, put(self, &self->last));
+	flow(self);
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 410010 410014 1 A64 E\n"
+			       "range 410004 410008 1 A64 E\n"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "session"));
+}
+
 TEST_F(aux, only_the_kernel_of_its_exception_level_has_code)
 {
 	struct stream stream = { .size = 0 };
