@@ -344,6 +344,8 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 		ete->counts.gaps[gap->reason]++;
 		status = ete_emit(ete, &element);
 	}
+	/* A packet that has no end: the offsets after it count its bytes. */
+	ete->counts.bytes += ete_carried(&ete->stream);
 	flowtap_ete_stream_begin(&ete->stream, &ete->config);
 	flowtap_ete_stream_silence(&ete->stream);
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);

@@ -263,6 +263,22 @@ TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_after_it_is_no_other
 	EXPECT_EQ(2, flowtap_ete_counts(self->ete)->instructions);
 }
 
+/* 26 bytes before the gap, of which the last three are no whole packet; 23 before the 00 09. */
+TEST_F(ete, a_gap_within_a_packet_leaves_offsets_after_it_right)
+{
+	const struct flowtap_gap gap = { .reason = FLOWTAP_GAP_WRAPPED, .size = 77 };
+
+	self->words[0] = B(0);
+	DECODE(START, E, 0x9a, 2, 8);
+	EXPECT_EQ(0, flowtap_ete_gap(self->ete, &gap));
+	DECODE(START, E, 0, 9);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap wrapped size=77\n"
+		    LINES "range 1000 1004 1 A64 E\n"
+		    "gap bad_packet size=2 detail=offset 0x31: 00 09: an extension that is "
+		    "reserved\n");
+	EXPECT_EQ(51, flowtap_ete_counts(self->ete)->bytes);
+}
+
 TEST_F(ete, a_transaction_of_more_than_there_is_room_for_is_a_gap)
 {
 	self->options.transaction_capacity = 1;
