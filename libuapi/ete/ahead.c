@@ -51,13 +51,25 @@ static void resume(struct ete_ahead *ahead, bool left)
 	ahead->left = left;
 }
 
+/* The last one that waits; NULL: none does. */
+static struct ete_stamp *last_stamp(struct ete_ahead *ahead)
+{
+	return ahead->first < ahead->n ? &ahead->stamps[ahead->n - 1] : NULL;
+}
+
 static void stamp(struct ete_ahead *ahead, uint64_t ticks)
 {
+	struct ete_stamp *last = last_stamp(ahead);
 	bool marked = ahead->marker;
 
 	ahead->marker = false;
 	if (!ahead->informed)
 		return;
+	/* Of equal ones only the first is found, and each look-up would go over all of them. */
+	if (last && last->ticks == ticks) {
+		last->marked |= marked;
+		return;
+	}
 	/* A timestamp is one byte and more; the space of dropped ones is used again. */
 	if (ahead->n == ETE_AHEAD && ahead->first) {
 		ahead->n -= ahead->first;

@@ -29,7 +29,8 @@ struct ete_stamp {
 	 * filtered or turned off) there may be one more break before it than are counted.
 	 */
 	bool sure;
-	bool marked;		/* it is of the place of a marker, somewhere before it */
+	/* It, or one of the same ticks after it, is of the place of a marker, somewhere before. */
+	bool marked;
 	uint64_t all;		/* breaks before it, since the begin */
 	uint64_t calls;
 };
@@ -48,7 +49,7 @@ struct ete_ahead {
 	bool informed;		/* there was a Trace Info: before it timestamps lack their upper bits */
 	bool marker;		/* of the timestamp to come */
 	bool left;		/* an exception came last, nothing was executed since */
-	size_t first;		/* stamps [first, n) are there */
+	size_t first;		/* stamps [first, n) are there, each of other ticks than the next */
 	size_t n;
 	size_t unsure;		/* those from here on are not known to be sure yet */
 	uint8_t bytes[ETE_AHEAD];

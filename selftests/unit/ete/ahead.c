@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows which timestamps are known to be of a trace that had not stopped: after an exception, until
- * something is executed, whichever packet says that.
+ * something is executed, whichever packet says that. And that one waits however often it comes.
  */
 #include "ete/ahead.h"
 
@@ -75,6 +75,83 @@ TEST_F(ahead, nor_after_a_mispredict_with_an_atom)
 TEST_F(ahead, a_mispredict_alone_changes_nothing)
 {
 	EXPECT_TRUE(SURE_AFTER("\x30"));
+}
+
+/* These bytes, which are all packets. */
+static void feed(FIXTURE_DATA(ahead) *self)
+{
+	struct stream *stream = &self->stream;
+
+	if (flowtap_ete_ahead_add(&self->ahead, stream->bytes, stream->size) != stream->size ||
+	    self->ahead.parsed != self->ahead.size)
+		abort();
+	flowtap_ete_ahead_drop(&self->ahead, self->ahead.size);
+	stream->size = 0;
+}
+
+TEST_F(ahead, where_timestamps_stand_still_one_waits)
+{
+	const struct ete_stamp *stamp;
+	const uint64_t ticks = 5000;
+
+	for (int i = 0; i < 40000; i++) {
+		/* An atom, and the time of a counter that has not gone on. */
+		byte(&self->stream, 0xf7);
+		timestamp(&self->stream, ticks);
+		feed(self);
+	}
+	EXPECT_EQ(1, self->ahead.n - self->ahead.first);
+	stamp = flowtap_ete_ahead_at(&self->ahead, ticks);
+	ASSERT_NE(NULL, stamp);
+	EXPECT_EQ(ticks, stamp->ticks);
+	EXPECT_FALSE(stamp->marked);
+	/* It goes on. */
+	timestamp(&self->stream, ticks + 1);
+	feed(self);
+	EXPECT_EQ(2, self->ahead.n - self->ahead.first);
+	stamp = flowtap_ete_ahead_next(&self->ahead, &ticks);
+	ASSERT_NE(NULL, stamp);
+	EXPECT_EQ(ticks + 1, stamp->ticks);
+}
+
+/* 0x06 to 0x01: an IRQ, after which the first is sure; 0x04: a Trace On, after which none is. */
+TEST_F(ahead, of_several_of_the_same_ticks_the_first_is_what_is_known)
+{
+	static const uint8_t irq[] = { 0x06, 0x1d, 0x95, 0x01 };
+	const struct ete_stamp *stamp;
+	uint64_t all;
+
+	for (size_t i = 0; i < sizeof(irq); i++)
+		byte(&self->stream, irq[i]);
+	timestamp(&self->stream, 5000);
+	feed(self);
+	stamp = flowtap_ete_ahead_at(&self->ahead, 5000);
+	EXPECT_TRUE(stamp && stamp->sure);
+	all = stamp ? stamp->all : 0;
+	trace_on(&self->stream);
+	timestamp(&self->stream, 5000);
+	feed(self);
+	stamp = flowtap_ete_ahead_at(&self->ahead, 5000);
+	EXPECT_TRUE(stamp && stamp->sure && !stamp->marked && stamp->all == all);
+	/* A marker: one of them is of an earlier moment than its place says. */
+	byte(&self->stream, 0x88);
+	timestamp(&self->stream, 5000);
+	feed(self);
+	stamp = flowtap_ete_ahead_at(&self->ahead, 5000);
+	EXPECT_TRUE(stamp && stamp->marked && stamp->all == all);
+}
+
+/* One that was dropped is none that another can be added to. */
+TEST_F(ahead, what_the_decoder_has_left_behind_is_not_added_to)
+{
+	timestamp(&self->stream, 5000);
+	feed(self);
+	flowtap_ete_ahead_advance(&self->ahead, 6000);
+	EXPECT_EQ(NULL, flowtap_ete_ahead_next(&self->ahead, NULL));
+	timestamp(&self->stream, 5000);
+	feed(self);
+	EXPECT_EQ(1, self->ahead.n - self->ahead.first);
+	EXPECT_NE(NULL, flowtap_ete_ahead_at(&self->ahead, 5000));
 }
 
 TEST_HARNESS_MAIN
