@@ -103,7 +103,7 @@ struct aux_unit {
 	bool has_context;
 	bool cut;		/* the record says that what came next was lost */
 	bool quiet;		/* another gap covers what is missing at the end */
-	uint64_t offset;	/* where its last record ended */
+	uint64_t offset;	/* where the bytes end that were read; they had their record */
 	/* Of the record. */
 	struct ete_span span;
 	struct ete_ahead *ahead;	/* from the first record on in which its process maps something */

@@ -356,7 +356,7 @@ static int check(struct aux_unit *unit, const struct flowtap_record_aux *record)
 				  (uint64_t)record->offset);
 	if (record->offset < unit->offset)
 		return bad_record(aux, unit->cpu, record->time, "bytes from 0x%" PRIx64
-				  " on are of another record: the one before ended at 0x%" PRIx64,
+				  " on are of another record: it was read up to 0x%" PRIx64,
 				  (uint64_t)record->offset, unit->offset);
 	return 1;
 }
@@ -371,6 +371,10 @@ static int decode_aux(struct aux_unit *unit, const struct flowtap_record_aux *re
 	if (size < sizeof(*record))
 		return bad_record(aux, unit->cpu, 0, "an AUX record of %zu bytes", size);
 	aux->counts.records++;
+	/* What contradicts itself says nothing of a task, either. */
+	status = check(unit, record);
+	if (status <= 0)
+		return status;
 	key = key_of(record->header.misc, record->tid, unit->cpu);
 	status = get_task(aux, key, &task);
 	if (status < 0)
@@ -387,10 +391,6 @@ static int decode_aux(struct aux_unit *unit, const struct flowtap_record_aux *re
 		.cpu = unit->cpu,
 		.since = record->since,
 	};
-	status = check(unit, record);
-	if (status <= 0)
-		return status;
-	unit->offset = record->offset + record->size;
 	aux_clock_add(&unit->clock, record->counter, record->time);
 	status = aux_unit_prepare(unit);
 	if (status == -EINVAL)

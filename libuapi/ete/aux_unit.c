@@ -306,6 +306,8 @@ static int decode_bytes(struct aux_unit *unit, const struct flowtap_record_aux *
 			n = (size_t)n < want ? n : (long)want;
 			status = feed(unit, bytes, (size_t)n);
 			at += (uint64_t)n;
+			/* Not the record's end, which may be anywhere if it is damaged. */
+			unit->offset = at;
 			continue;
 		}
 		next = next_byte(unit, at, end);

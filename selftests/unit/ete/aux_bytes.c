@@ -348,6 +348,48 @@ TEST_F(aux, a_record_that_contradicts_itself_is_a_gap)
 	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
 }
 
+TEST_F(aux, one_that_is_far_beyond_the_bytes_hides_none_after_it)
+{
+	struct stream stream = rounds("E");
+
+	begin(self, 0, PID);
+	next(self, 0, PID, &stream)->offset = 1ULL << 62;
+	EXPECT_EQ(0, put(self, &self->last));
+	EXPECT_TRUE(is_bad(self, "bytes of the trace are not in the recording"));
+	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
+	EXPECT_FLOW("session\ntime 12.000000000\ntrace_on\n" USER ROUND);
+	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->bad_records);
+}
+
+/* Which task's a record is that contradicts itself nobody knows. */
+TEST_F(aux, one_that_is_refused_is_none_of_its_tasks)
+{
+	struct stream stream = { .size = 0 };
+	struct flowtap_record_aux record;
+
+	begin(self, 0, PID);
+	atoms(&stream, "EE");
+	record = *next(self, 0, PID, &stream);
+	record.cpu = 1;
+	record.sequence = 77;
+	EXPECT_EQ(0, decode(self, 0, &record, sizeof(record)));
+	EXPECT_TRUE(is_bad(self, "CPU 1 in the ring of CPU 0"));
+	self->sequence--;
+	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_CONTINUES;
+	EXPECT_EQ(0, put(self, &self->last));
+	EXPECT_FLOW(USER "time 12.000000000\n" USER ROUND ROUND);
+	/* If it was one of them its bytes are missing to the next. */
+	record = *next(self, 0, PID, &stream);
+	record.cpu = 1;
+	EXPECT_EQ(0, decode(self, 0, &record, sizeof(record)));
+	flow(self);
+	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_CONTINUES;
+	EXPECT_EQ(0, put(self, &self->last));
+	flow(self);
+	EXPECT_NE(NULL, strstr(self->out.lines, "detail=sequence 4 follows 2\nsession\n"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "range"));
+}
+
 TEST_F(aux, so_is_one_of_another_type)
 {
 	struct flowtap_record_gap record = {
