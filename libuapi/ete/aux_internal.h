@@ -50,7 +50,8 @@ bool aux_clock_time(const struct aux_clock *clock, uint64_t ticks, uint64_t *tim
 /* Of a task, or (AUX_TASK_CPU and its number) of all that a CPU-wide stream records. */
 struct aux_task {
 	uint64_t key;		/* 0: free; a tid, or AUX_TASK_CPU and a CPU */
-	uint64_t time;		/* when the last AUX record ended, or what reported it */
+	uint64_t heard;		/* when the last AUX or GAP record ended: the oldest gives way */
+	uint64_t time;		/* when the last AUX record ended; 0: there was none */
 	uint64_t sequence;
 	uint32_t reported;	/* causes that GAP records have named since */
 	bool seen;		/* there was an AUX record */
@@ -74,9 +75,9 @@ struct aux_tasks {
 };
 
 /*
- * The one of that key; of a new one all but the key is 0. Of those that share a set the one with
- * the oldest time gives way: *gone then, else its key is 0. 0 is any task that is not visible:
- * always new.
+ * The one of that key; of a new one all but the key is 0. Of those that share a set the one that
+ * was heard of the longest ago gives way: *gone then, else its key is 0. 0 is any task that is not
+ * visible: always new.
  */
 struct aux_task *aux_tasks_get(struct aux_tasks *tasks, uint64_t key, struct aux_task *gone);
 

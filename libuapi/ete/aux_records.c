@@ -226,6 +226,9 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 		status = enter(aux, unit, record->pid, record->tid, unit->cpu);
 	if (status < 0)
 		return status;
+	/* In a damaged archive it may be before the AUX record. */
+	if (record->time > task->heard)
+		task->heard = record->time;
 	task->reported |= 1U << record->cause;
 	task->cut &= !(AUX_CUT_CAUSES >> record->cause & 1);
 	gap = (struct flowtap_gap){
@@ -382,6 +385,7 @@ static int decode_aux(struct aux_unit *unit, const struct flowtap_record_aux *re
 	before = *task;
 	*task = (struct aux_task){
 		.key = key,
+		.heard = record->time,
 		.time = record->time,
 		.sequence = record->sequence,
 		.seen = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A set-associative table of the last AUX record of each task or CPU. */
+/* A set-associative table of the last AUX record of each task or CPU, and the GAPs since. */
 #include "ete/aux_internal.h"
 
 struct aux_task *aux_tasks_get(struct aux_tasks *tasks, uint64_t key, struct aux_task *gone)
@@ -16,7 +16,7 @@ struct aux_task *aux_tasks_get(struct aux_tasks *tasks, uint64_t key, struct aux
 	for (int way = 0; way < AUX_TASK_WAYS; way++) {
 		if (set[way].key == key)
 			return &set[way];
-		if (!set[way].key || (task->key && set[way].time < task->time))
+		if (!set[way].key || (task->key && set[way].heard < task->heard))
 			task = &set[way];
 	}
 	*gone = *task;

@@ -55,9 +55,9 @@ struct flowtap_aux_counts {
 };
 
 /*
- * Options are copied. 0 and *aux; -ENOMEM. Memory: 1 MiB, and a decoder (ete.h) for each CPU that
- * was configured, with 1.1 MiB more once a process there maps code; where WFE and WFI are other than
- * `blocks` has them another cache, of 64 MiB, for those CPUs (flowtap_blocks_of).
+ * Options are copied. 0 and *aux; -ENOMEM. Memory: 1.1 MiB, and a decoder (ete.h) for each CPU
+ * that was configured, with 1.1 MiB more once a process there maps code; where WFE and WFI are
+ * other than `blocks` has them another cache, of 64 MiB, for those CPUs (flowtap_blocks_of).
  */
 int flowtap_aux_new(const struct flowtap_aux_options *options, struct flowtap_aux **aux);
 void flowtap_aux_free(struct flowtap_aux *aux);

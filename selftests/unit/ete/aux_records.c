@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows what the decoder makes of AUX records: whose the bytes are, and one gap for each loss. */
+#include "ete/aux_internal.h"
+
 #include "unit/ete/aux_fixture.h"
 
 /* --- What a record becomes. --- */
@@ -247,14 +249,66 @@ TEST_F(aux, what_gap_and_record_both_say_is_one_gap)
 	EXPECT_NE(NULL, strstr(self->out.lines, "gap displaced"));
 }
 
+static uint32_t set_of(struct aux_tasks *tasks, uint32_t tid)
+{
+	struct aux_task gone;
+
+	return (uint32_t)((aux_tasks_get(tasks, tid, &gone) - tasks->sets[0]) / AUX_TASK_WAYS);
+}
+
+/* Tasks that share a set of the table: one more than it has room for. */
+static void find_set(uint32_t tids[AUX_TASK_WAYS + 1])
+{
+	struct aux_tasks *tasks = calloc(1, sizeof(*tasks));
+	uint32_t tid = PID;
+
+	if (!tasks)
+		abort();
+	for (int i = 0; i <= AUX_TASK_WAYS; i++) {
+		while (set_of(tasks, tid) != set_of(tasks, PID))
+			tid++;
+		tids[i] = tid++;
+	}
+	free(tasks);
+}
+
+/* The task that has a gap is the last that was heard of: not the one that gives way. */
+TEST_F(aux, what_gap_and_record_both_say_is_one_gap_also_where_no_record_was_before)
+{
+	struct stream stream = rounds("E");
+	uint32_t tids[AUX_TASK_WAYS + 1], tid;
+
+	find_set(tids);
+	tid = tids[AUX_TASK_WAYS - 1];
+	for (int i = 0; i < AUX_TASK_WAYS - 1; i++)
+		begin(self, 0, tids[i]);
+	EXPECT_EQ(0, gap(self, 0, tid, FLOWTAP_CAUSE_DISPLACED));
+	begin(self, 0, tids[AUX_TASK_WAYS]);
+	lost(self, next(self, 0, tid, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
+	EXPECT_EQ(0, put(self, &self->last));
+	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_DISPLACED]);
+	/* Likewise where one was, but long ago. */
+	for (int i = 0; i < AUX_TASK_WAYS - 1; i++)
+		begin(self, 0, tids[i]);
+	EXPECT_EQ(0, gap(self, 0, tid, FLOWTAP_CAUSE_DISPLACED));
+	begin(self, 0, tids[AUX_TASK_WAYS]);
+	lost(self, next(self, 0, tid, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
+	EXPECT_EQ(0, put(self, &self->last));
+	EXPECT_EQ(2, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_DISPLACED]);
+}
+
 TEST_F(aux, what_they_say_differently_is_two)
 {
 	struct stream stream = rounds("E");
 
 	begin(self, 0, PID);
 	EXPECT_EQ(0, gap(self, 0, PID, FLOWTAP_CAUSE_DISPLACED));
+	flow(self);
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_OFFLINE);
 	EXPECT_EQ(0, put(self, &self->last));
+	/* Since the record before, not since the gap. */
+	flow(self);
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap offline since=10.500000000 "));
 	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_DISPLACED]);
 	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_OFFLINE]);
 }
