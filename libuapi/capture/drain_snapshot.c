@@ -116,6 +116,9 @@ int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *mo
 	*moved = 0;
 	aux_sent = stream->aux_sent;
 	err = flowtap_reader_copy(stream->reader, buffer, &records, &head, dropped);
+	/* Of the tail that was there at first nothing is known. */
+	if (!err && stream->sent % 8)
+		err = -EPROTO;
 	if (!err && stream->reader->aux)
 		err = flowtap_reader_aux_head(stream->reader, &stream->aux_head);
 	if (!err) {

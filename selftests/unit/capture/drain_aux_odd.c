@@ -211,6 +211,19 @@ TEST_F(aux, a_flight_recorder_that_contradicts_itself_is_refused)
 	EXPECT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), -EPROTO);
 }
 
+/* No records begin there: nothing is taken, and nothing for ever. */
+TEST_F(aux, a_flight_recorder_with_an_odd_tail_is_refused)
+{
+	uint64_t moved, dropped;
+
+	OPEN_METHOD(4096, 8192);
+	aux_add(&self->made[0], 0, 1000);
+	self->made[0].made.ring->data_tail = self->made[0].made.ring->data_head - 7;
+	self->number[0] = remake(self->drain, &self->made[0], self->number[0]);
+	EXPECT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), -EPROTO);
+	EXPECT_EQ(moved, 0);
+}
+
 /* A record, and no bytes. */
 static void say(struct made_aux *aux, uint64_t size)
 {
