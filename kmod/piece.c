@@ -156,7 +156,7 @@ static u32 flags_of(const struct flowtap_piece *piece, const struct flowtap_coll
  * How many bytes it has. 0: no record would name the bytes, and the next ones are to take their place.
  */
 static u64 write_record(struct flowtap_stream *stream, struct flowtap_member *member,
-			 const struct flowtap_collected *collected)
+			const struct flowtap_collected *collected)
 {
 	const u64 area = stream->output.aux.size;
 	u64 skipped = collected->skipped;
