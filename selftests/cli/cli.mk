@@ -4,6 +4,8 @@ $(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkarchive
 $(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf
+$(eval $(call program,asan,cli,mkperf_losses,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/mkperf_losses
 $(eval $(call program,asan,cli,mkperf_etm4,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf_etm4
 # A snapshot as a perf.data.

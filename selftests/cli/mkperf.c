@@ -51,29 +51,11 @@ static void program(const char *root, const char *path, uint8_t seed, const uint
 
 /* --- Recordings. --- */
 
-#define CONFIGR_VMID (1 << 7 | 1 << 15)
-
-static struct perffile_unit unit(uint32_t cpu, uint32_t configr, uint32_t traceidr)
-{
-	return (struct perffile_unit) {
-		.magic = PERFFILE_ETE,
-		.cpu = cpu,
-		.configr = configr | 1,
-		.traceidr = traceidr,
-		.idr0 = 0x28000ea1,
-		.idr1 = 0x4100fff3,
-		.idr2 = 0x20001088,
-		.authstatus = 0xcc,
-		.devarch = 0x47705a13,
-		.ts_source = 1,
-	};
-}
-
 /* With `packed` as perf record -z does it. */
 static void make_raw(const char *root, const char *name, int version, uint32_t configr,
 		     uint8_t what, bool packed)
 {
-	struct perffile_unit cpu = unit(0, configr, 0x10);
+	struct perffile_unit cpu = ete_unit(0, configr, 0x10);
 	struct stream stream[3];
 	struct perffile file;
 	uint64_t offset = 0;
@@ -92,8 +74,8 @@ static void make_raw(const char *root, const char *name, int version, uint32_t c
 static void make_framed(const char *root, const char *name, int version)
 {
 	const struct perffile_unit cpus[2] = {
-		unit(0, CONFIGR_CID | CONFIGR_TS, 0),
-		unit(1, CONFIGR_CID | CONFIGR_TS, 0),
+		ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0),
+		ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0),
 	};
 	struct stream source[2];
 
@@ -105,8 +87,8 @@ static void make_framed(const char *root, const char *name, int version)
 static void make_sinks(const char *root)
 {
 	struct perffile_unit cpus[2] = {
-		unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
-		unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
+		ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
+		ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
 	};
 	const uint8_t id = 0x31;
 	struct stream stream[2] = { 0 }, framed[2] = { 0 };
@@ -119,10 +101,7 @@ static void make_sinks(const char *root)
 
 		file.cpu = cpu;
 		perffile_values(&file, 21, 0, 1, (uint64_t[]) { 1ULL << 56 | (cpu + 1) << 8 | id });
-		start(&stream[cpu]);
-		timestamp(&stream[cpu], 1000);
-		at(&stream[cpu], AT, 0, CONTEXTID, 0, cpu ? 200 : 100);
-		atoms(&stream[cpu], "EE");
+		run(&stream[cpu], 1000, cpu ? 200 : 100, "EE");
 		framed[cpu].size = frames(framed[cpu].bytes, &(struct source) {
 			stream[cpu].bytes, stream[cpu].size, id, 0,
 		}, 1);
@@ -135,17 +114,14 @@ static void make_sinks(const char *root)
 static void make_collector(const char *root)
 {
 	struct perffile_unit cpus[2] = {
-		unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
-		unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
+		ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
+		ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
 	};
 	struct stream stream = { 0 }, framed = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
 
-	start(&stream);
-	timestamp(&stream, 1000);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EE");
+	run(&stream, 1000, 200, "EE");
 	framed.size = frames(framed.bytes, &(struct source) {
 		stream.bytes, stream.size, 0x31, 0,
 	}, 1);
@@ -157,138 +133,13 @@ static void make_collector(const char *root)
 	perffile_board_write(&file, root, "collector.data");
 }
 
-/* A board of before ETMv4. */
-static void make_etmv3(const char *root)
-{
-	struct perffile_unit cpu = { .magic = 0x3030303030303030ULL };
-	struct stream stream = { .size = 16 };
-	struct perffile file;
-	uint64_t offset = 0;
-
-	perffile_board(&file, 1, 1, &cpu);
-	tasks(&file);
-	collect(&file, &offset, 0, 5000, &stream, 0);
-	perffile_board_write(&file, root, "etmv3.data");
-}
-
-/* The second of three regions has no AUX record. */
-static void make_unnamed(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	struct stream stream[3];
-	struct perffile file;
-	uint64_t offset = 0;
-
-	record(stream, CONTEXTID);
-	perffile_board(&file, 2, 1, &cpu);
-	tasks(&file);
-	collect(&file, &offset, 0, 5000, &stream[0], RAW);
-	perffile_auxtrace(&file, offset, 0, NONE, 0, stream[1].bytes, (stream[1].size + 7) & ~7UL);
-	offset += stream[1].size;
-	collect(&file, &offset, 0, 10000, &stream[2], RAW);
-	perffile_board_write(&file, root, "unnamed.data");
-}
-
-/* An ETR that wrapped: a barrier, the rest of what was written over, then what can be decoded. */
-static void make_barrier(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	struct stream stream = { 0 }, framed = { 0 };
-	struct perffile file;
-	uint64_t offset = 0;
-
-	to(&stream, AT + 0x08);
-	atoms(&stream, "EEEE");
-	start(&stream);
-	timestamp(&stream, 1000);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EE");
-	for (int i = 0; i < 4; i++)
-		bytes_of(&framed, 0x7fffffff, 4);
-	framed.size += frames(framed.bytes + 16, &(struct source) {
-		stream.bytes, stream.size, 0x10, 0,
-	}, 1);
-	perffile_board(&file, 1, 1, &cpu);
-	tasks(&file);
-	collect(&file, &offset, 0, 5000, &framed, TRUNCATED);
-	perffile_board_write(&file, root, "barrier.data");
-}
-
-/* Two CPUs, of one of which nothing is known. */
-static void make_unknown(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	struct perffile file;
-
-	perffile_board(&file, 2, 1, &cpu);
-	tasks(&file);
-	for (uint32_t i = 0; i < 2; i++) {
-		struct stream stream = { 0 };
-		uint64_t offset = 0;
-
-		start(&stream);
-		timestamp(&stream, 1000);
-		at(&stream, AT, 0, CONTEXTID, 0, 200);
-		atoms(&stream, "EE");
-		collect(&file, &offset, i, 1100 + i, &stream, RAW);
-	}
-	perffile_board_write(&file, root, "unknown.data");
-}
-
-/* AUX records that tell of losses: without bytes, and of a frame in which no unit has any. */
-static void make_losses(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	const struct stream none = { 0 }, frame = { .size = 16 };
-	struct stream stream = { 0 };
-	struct perffile file;
-	uint64_t offset = 0;
-
-	start(&stream);
-	timestamp(&stream, 1000);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EE");
-	perffile_board(&file, 2, 1, &cpu);
-	tasks(&file);
-	collect(&file, &offset, 0, 1100, &stream, RAW);
-	collect(&file, &offset, 0, 1200, &none, RAW | COLLISION);
-	collect(&file, &offset, 0, 1300, &none, RAW | PARTIAL);
-	collect(&file, &offset, 0, 1400, &frame, COLLISION | PARTIAL);
-	perffile_board_write(&file, root, "losses.data");
-}
-
-/* As make_switched, but that the record of what perf ran was lost: program two was exec's second. */
-static void make_lost(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	struct stream stream = { 0 };
-	struct perffile file;
-	uint64_t offset = 0;
-
-	start(&stream);
-	timestamp(&stream, 600);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EEENE");
-	perffile_board(&file, 2, 1, &cpu);
-	perffile_on_exec(&file);
-	file.time = 400;
-	perffile_values(&file, PERF_RECORD_LOST, 0, 2, (uint64_t[]) { 100, 1 });
-	file.time = 500;
-	map(&file, 200, AT, 2, "/bin/two");
-	file.time = 3000;
-	perffile_comm(&file, 200, 200, true, "three");
-	map(&file, 200, AT, 3, "/bin/three");
-	collect(&file, &offset, 0, 5000, &stream, RAW);
-	perffile_board_write(&file, root, "lost.data");
-}
-
 /*
  * perf record --switch-events of one process, without its number in the trace, and with timestamps
  * that cannot be converted: the kernel says that it goes, then collects what it executed.
  */
 static void make_switches(const char *root)
 {
-	struct perffile_unit cpu = unit(0, 0, 0x10);
+	struct perffile_unit cpu = ete_unit(0, 0, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -311,14 +162,12 @@ static void make_switches(const char *root)
 /* The first timestamp stands after what it is of; the region was collected after the exec. */
 static void make_first(const char *root, const char *name, uint32_t configr)
 {
-	struct perffile_unit cpu = unit(0, configr, 0x10);
+	struct perffile_unit cpu = ete_unit(0, configr, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
 
-	start(&stream);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EEENE");
+	run(&stream, 0, 200, "EEENE");
 	timestamp(&stream, 2000);
 	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
@@ -332,15 +181,12 @@ static void make_first(const char *root, const char *name, uint32_t configr)
  */
 static void make_forked(const char *root)
 {
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
 
-	start(&stream);
-	timestamp(&stream, 1400);
-	at(&stream, AT, 0, CONTEXTID, 0, 300);
-	atoms(&stream, "EEENE");
+	run(&stream, 1400, 300, "EEENE");
 	timestamp(&stream, 2000);
 	perffile_board(&file, 2, 1, &cpu);
 	perffile_on_exec(&file);
@@ -372,7 +218,7 @@ static void make_guest(const char *root)
 		{ AT, 0, 100, "EE" }, { KERNEL, 1, 100, "E" }, { AT, 0, 100, "EE" },
 		{ KERNEL, 2, 100, "E" }, { AT, 0, 100, "EE" }, { AT, 0, 201, "EEENE" },
 	};
-	struct perffile_unit cpu = unit(0, CONFIGR_VMID | CONFIGR_TS, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_VMID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -391,35 +237,13 @@ static void make_guest(const char *root)
 	perffile_board_write(&file, root, "guest.data");
 }
 
-/* The second file of perf record --switch-output: what perf ran began in the first one. */
-static void make_switched(const char *root)
-{
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
-	struct stream stream = { 0 };
-	struct perffile file;
-	uint64_t offset = 0;
-
-	start(&stream);
-	timestamp(&stream, 1500);
-	at(&stream, AT, 0, CONTEXTID, 0, 200);
-	atoms(&stream, "EEENE");
-	timestamp(&stream, 2000);
-	perffile_board(&file, 2, 1, &cpu);
-	perffile_on_exec(&file);
-	tasks(&file);
-	file.time = 1000;
-	perffile_aux(&file, offset, 0, RAW);
-	collect(&file, &offset, 0, 5000, &stream, RAW);
-	perffile_board_write(&file, root, "switched.data");
-}
-
 /*
  * An exec between two timestamps. The trace stops before the second one, without an exception that
  * tells when: as a filter does it.
  */
 static void make_unsure(const char *root)
 {
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -442,7 +266,7 @@ static void make_unsure(const char *root)
 /* Code in the vdso, an image that no file was mapped from. */
 static void make_vdso(const char *root)
 {
-	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -529,7 +353,7 @@ static void make_narrow(const char *root)
 		.note = { 4, 20, NT_GNU_BUILD_ID },
 		.name = "GNU",
 	};
-	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID, 0x10);
 	const uint32_t address = 0x10000;
 	struct stream stream = { 0 };
 	struct perffile file;
@@ -563,7 +387,7 @@ static void make_narrow(const char *root)
 /* perf record --no-buildid-mmap -B: nothing says which /bin/one it was. */
 static void make_unverified(const char *root)
 {
-	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -582,7 +406,7 @@ static void make_unverified(const char *root)
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
 static void make_thread(const char *root)
 {
-	struct perffile_unit cpus[2] = { unit(0, 0, 0x10), unit(1, 0, 0x12) };
+	struct perffile_unit cpus[2] = { ete_unit(0, 0, 0x10), ete_unit(1, 0, 0x12) };
 	struct stream stream[2] = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -612,7 +436,7 @@ static void make_thread(const char *root)
 static void make_placeless(const char *root)
 {
 	const uint64_t type = PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_CPU;
-	struct perffile_unit cpus[2] = { unit(4, 0, 0x10), unit(5, 0, 0x12) };
+	struct perffile_unit cpus[2] = { ete_unit(4, 0, 0x10), ete_unit(5, 0, 0x12) };
 	struct stream stream = { 0 };
 	struct perffile file;
 
@@ -635,7 +459,7 @@ static void make_placeless(const char *root)
 static void make_untimed(const char *root, bool remapped)
 {
 	const uint64_t type = PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_TIME;
-	struct perffile_unit cpu = unit(0, 0, 0x10);
+	struct perffile_unit cpu = ete_unit(0, 0, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 
@@ -701,7 +525,7 @@ static void make_kernel(const char *root, const char *name, uint8_t level, bool 
 		0xd503201f,	/* 10 nop */
 		0x14000000,	/* 14 b 14 */
 	};
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct perffile_unit cpu = ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
 	uint32_t contextid = level == 1 ? 200 : 0;
 	struct perffile file;
@@ -750,16 +574,9 @@ int main(int argc, char **argv)
 	make_framed(root, "etr2.data", 2);
 	make_sinks(root);
 	make_collector(root);
-	make_etmv3(root);
-	make_unnamed(root);
-	make_barrier(root);
 	make_first(root, "first.data", CONFIGR_CID | CONFIGR_TS);
 	make_first(root, "untold.data", CONFIGR_CID);
 	make_forked(root);
-	make_switched(root);
-	make_unknown(root);
-	make_losses(root);
-	make_lost(root);
 	make_switches(root);
 	make_unsure(root);
 	make_thread(root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the programs that make perf.data files have in common: the tasks of the machine, what its two
- * CPUs executed, and how that is collected. mkperf.c has the programs that run.
+ * CPUs executed, and how that is collected. mkperf.c has the programs that run, and makes their files.
  */
 #ifndef FLOWTAP_SELFTESTS_CLI_MKPERF_H
 #define FLOWTAP_SELFTESTS_CLI_MKPERF_H
@@ -23,6 +23,7 @@
 
 #define CONFIGR_TS (1 << 11)
 #define CONFIGR_CID (1 << 6)
+#define CONFIGR_VMID (1 << 7 | 1 << 15)
 
 /* --- Tasks. --- */
 
@@ -113,7 +114,34 @@ static inline void record_both(struct stream source[2])
 	atoms(&source[1], "EEN");
 }
 
+/* A thread from where its program is mapped on. ticks: a timestamp before it, 0: none. */
+static inline void run(struct stream *stream, uint64_t ticks, uint32_t tid, const char *executed)
+{
+	start(stream);
+	if (ticks)
+		timestamp(stream, ticks);
+	at(stream, AT, 0, CONTEXTID, 0, tid);
+	atoms(stream, executed);
+}
+
 /* --- How it is collected. --- */
+
+/* A CPU's trace unit. */
+static inline struct perffile_unit ete_unit(uint32_t cpu, uint32_t configr, uint32_t traceidr)
+{
+	return (struct perffile_unit) {
+		.magic = PERFFILE_ETE,
+		.cpu = cpu,
+		.configr = configr | 1,
+		.traceidr = traceidr,
+		.idr0 = 0x28000ea1,
+		.idr1 = 0x4100fff3,
+		.idr2 = 0x20001088,
+		.authstatus = 0xcc,
+		.devarch = 0x47705a13,
+		.ts_source = 1,
+	};
+}
 
 /* AUX record and the bytes it is of, after those that came before; padded, as perf does. */
 static inline void collect(struct perffile *file, uint64_t *offset, uint32_t cpu, uint64_t time,

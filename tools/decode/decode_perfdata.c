@@ -206,6 +206,12 @@ static int no_trace(const struct perf *perf)
 	for (size_t i = 0; i < info->n_cpus; i++)
 		if (perf->bytes[i])
 			pick_add(&cpus, info->cpus[i].cpu);
+	if (!cpus.n && info->aux_bytes) {
+		complain("'%s': it describes no trace unit that its trace is of",
+			 input_name(options->input));
+		advise("record anew with all CPUs online that are to be traced");
+		return -ENOENT;
+	}
 	complain("'%s' has no trace%s%s", input_name(options->input),
 		 options->cpu ? " of CPU " : "", options->cpu ? options->cpu : "");
 	pick_advise(&cpus, "CPUs that it has");
