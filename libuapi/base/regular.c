@@ -20,7 +20,8 @@ int flowtap_open_regular(int path_fd)
 		fd = -ENOEXEC;
 	} else {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-		fd = open(link, O_RDONLY | O_CLOEXEC);
+		/* Its owner may have a lease on it: opening would wait until that is broken. */
+		fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		fd = fd < 0 ? -errno : fd;
 	}
 	close(path_fd);

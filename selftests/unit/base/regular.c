@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,6 +66,23 @@ TEST_F(regular, pipes_directories_and_devices_are_none)
 	ASSERT_EQ(-ENOEXEC, reopen(openat(self->at, "pipe", O_PATH | O_CLOEXEC)));
 	ASSERT_EQ(-ENOEXEC, reopen(openat(self->at, ".", O_PATH | O_CLOEXEC)));
 	ASSERT_EQ(-ENOEXEC, reopen(open("/dev/zero", O_PATH | O_CLOEXEC)));
+}
+
+/* The kernel gives its holder 45 s, and any user can have one on a file of his own. */
+TEST_F(regular, a_lease_is_not_waited_for)
+{
+	int held = openat(self->at, "file", O_RDONLY | O_CLOEXEC), fd;
+
+	ASSERT_NE(SIG_ERR, signal(SIGIO, SIG_IGN));
+	ASSERT_EQ(0, fcntl(held, F_SETLEASE, F_WRLCK));
+	alarm(5);
+	fd = reopen(openat(self->at, "file", O_PATH | O_CLOEXEC));
+	alarm(0);
+	ASSERT_EQ(-EAGAIN, fd);
+	close(held);
+	fd = reopen(openat(self->at, "file", O_PATH | O_CLOEXEC));
+	ASSERT_LE(0, fd);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
