@@ -88,8 +88,11 @@ static int parse_mmap2(const struct mmap2 *record, const char *path, const struc
 		memcpy(mapping.build_id, record->id.bytes, mapping.build_id_size);
 	} else if (mapping.executable) {
 		/* Pages that were not in memory, or a kernel that cannot: read it ourselves. */
+		const struct flowtap_proc_file file = {
+			record->file.major, record->file.minor, record->file.inode,
+		};
 		struct flowtap_build_id id =
-			flowtap_proc_build_id_of(record->pid, path, record->file.inode);
+			flowtap_proc_build_id_of(record->pid, path, &file, out->mounts);
 
 		mapping.build_id_size = id.size;
 		memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));

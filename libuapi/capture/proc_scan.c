@@ -11,6 +11,7 @@
 #include "base/hash_table.h"
 #include "base/vector.h"
 #include "capture/clock.h"
+#include "capture/mounts.h"
 #include "capture/procfs.h"
 #include "capture/sideband_write.h"
 
@@ -253,11 +254,11 @@ static int write_thread(void *argument, uint32_t tid)
 static identity identify(const struct flowtap_proc_mapping *mapping)
 {
 	uint64_t words[] = {
-		mapping->start, mapping->end, mapping->file_offset, mapping->inode,
-		mapping->writable, mapping->shared,
+		mapping->start, mapping->end, mapping->file_offset, mapping->file.inode,
+		mapping->file.major, mapping->file.minor, mapping->writable, mapping->shared,
 	};
 
-	return flowtap_hash(flowtap_hash_words(words, 6), mapping->path, strlen(mapping->path));
+	return flowtap_hash(flowtap_hash_words(words, 8), mapping->path, strlen(mapping->path));
 }
 
 /* `what` comes first: it is compared as an identity. */
@@ -285,12 +286,15 @@ static int add_mapping(void *argument, const struct flowtap_proc_mapping *mappin
 /*
  * Code that a decoder will not find: a JIT compiler's pages, deleted files, memfd. Only where it
  * cannot be written at this moment: other code may be another a moment later. What is shared may
- * be mapped elsewhere for writing.
+ * be mapped elsewhere for writing. A page that is not in memory is read from where it comes.
  */
-static bool is_to_be_saved(const struct flowtap_proc_mapping *from)
+static bool is_to_be_saved(const struct flowtap_proc_mapping *from, struct flowtap_mounts *mounts)
 {
+	const struct flowtap_proc_file *file = &from->file;
+
 	return flowtap_proc_is_nameless(from->path) && !from->writable && !from->shared &&
-	       from->end - from->start <= BYTES_BLOCK;
+	       from->end - from->start <= BYTES_BLOCK &&
+	       (!file->inode || flowtap_mounts_answer(mounts, file->major, file->minor));
 }
 
 /* It was written between two looks: what was there meanwhile nobody knows. */
@@ -366,12 +370,12 @@ static int write_mapping(void *argument, const struct flowtap_proc_mapping *from
 	if (!strcmp(from->path, "[vsyscall]"))
 		return 0;
 	if (!before) {
-		id = flowtap_proc_build_id(mapping.pid, from);
+		id = flowtap_proc_build_id(mapping.pid, from, look->out->mounts);
 		mapping.build_id_size = id.size;
 		memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
 		err = flowtap_sideband_write_mapping(look->out, &mapping, 0, 0);
 	}
-	if (!err && is_to_be_saved(from) && (!before || before->bytes))
+	if (!err && is_to_be_saved(from, look->out->mounts) && (!before || before->bytes))
 		err = save_bytes(look, &mapping, before, &note);
 	return err ? err : note_mapping(look, &note);
 }

@@ -11,16 +11,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/hash_table.h"
 #include "base/read_at.h"
 #include "base/regular.h"
+#include "capture/mounts.h"
 
 #define CPUS_MAX 65536
 
@@ -155,13 +158,14 @@ bool flowtap_proc_status(uint32_t pid, uint32_t tid, struct flowtap_proc_status 
 
 uint64_t flowtap_proc_program(uint32_t pid)
 {
-	struct stat status;
+	struct statx status;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	if (stat(path, &status))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &status))
 		return 0;
-	return flowtap_hash_words((uint64_t[]) { status.st_dev, status.st_ino }, 2);
+	return flowtap_hash_words((uint64_t[]) { status.stx_dev_major, status.stx_dev_minor,
+						 status.stx_ino }, 3);
 }
 
 /* The kernel writes a line feed in a path as \012. */
@@ -185,9 +189,10 @@ static bool parse(char *line, struct flowtap_proc_mapping *mapping)
 	int path = 0;
 
 	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n",
-		   &mapping->start, &mapping->end, rights, &mapping->file_offset, &mapping->inode,
-		   &path) < 5 || rights[2] != 'x' || mapping->end <= mapping->start)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &mapping->start, &mapping->end, rights, &mapping->file_offset,
+		   &mapping->file.major, &mapping->file.minor, &mapping->file.inode,
+		   &path) < 7 || rights[2] != 'x' || mapping->end <= mapping->start)
 		return false;
 	mapping->writable = rights[1] == 'w';
 	mapping->shared = rights[3] == 's';
@@ -234,21 +239,16 @@ bool flowtap_proc_is_nameless(const char *path)
 	       (size > sizeof(mark) && !strcmp(path + size - (sizeof(mark) - 1), mark));
 }
 
-/* The file's build-id, if it is the one with this inode; 0: whichever it is. */
-static struct flowtap_build_id id_at(const char *path, uint64_t inode)
+/* path_fd: of a file whose file system answers, or negative; taken. */
+static struct flowtap_build_id id_of(int path_fd)
 {
+	int fd = path_fd < 0 ? path_fd : flowtap_open_regular(path_fd);
 	struct flowtap_build_id id = { 0 };
 	struct flowtap_elf *elf;
-	struct stat status;
-	int fd;
 
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd >= 0)
-		fd = flowtap_open_regular(fd);
 	if (fd < 0)
 		return id;
-	if (!fstat(fd, &status) && (!inode || status.st_ino == inode) &&
-	    !flowtap_elf_open(fd, &elf)) {
+	if (!flowtap_elf_open(fd, &elf)) {
 		id = flowtap_elf_build_id(elf);
 		flowtap_elf_close(elf);
 	}
@@ -256,17 +256,74 @@ static struct flowtap_build_id id_at(const char *path, uint64_t inode)
 	return id;
 }
 
-struct flowtap_build_id flowtap_proc_build_id_of(uint32_t pid, const char *path, uint64_t inode)
+/*
+ * The path of a file below the folder, and which it is; -1. Whoever mapped it may have a file system
+ * of his own on the way by now: none is asked, neither for names nor for what the file is.
+ */
+static int look_up(const char *folder, const char *path, struct flowtap_proc_file *file)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_CACHED | RESOLVE_IN_ROOT,
+	};
+	int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	struct statx status;
+
+	if (root < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	close(root);
+	if (fd < 0)
+		return -1;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status)) {
+		close(fd);
+		return -1;
+	}
+	*file = (struct flowtap_proc_file){
+		status.stx_dev_major, status.stx_dev_minor, status.stx_ino,
+	};
+	return fd;
+}
+
+/* The same if it is this one. */
+static int find_file(const char *folder, const char *path, const struct flowtap_proc_file *file)
+{
+	struct flowtap_proc_file found;
+	int fd = look_up(folder, path, &found);
+
+	if (fd < 0 || (found.major == file->major && found.minor == file->minor &&
+		       found.inode == file->inode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+bool flowtap_proc_file_at(uint32_t pid, const char *path, struct flowtap_proc_file *file)
+{
+	char root[64];
+	int fd;
+
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	fd = look_up(root, path, file);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+struct flowtap_build_id flowtap_proc_build_id_of(uint32_t pid, const char *path,
+						 const struct flowtap_proc_file *file,
+						 struct flowtap_mounts *mounts)
 {
 	struct flowtap_build_id id = { 0 };
-	char name[PATH_MAX + 32];
+	char root[64];
 
-	if (path[0] != '/' || path[1] == '/' || !inode)
+	if (path[0] != '/' || path[1] == '/' || !file->inode ||
+	    !flowtap_mounts_answer(mounts, file->major, file->minor))
 		return id;
 	/* Paths are the process's own: it may live in another root. */
-	snprintf(name, sizeof(name), "/proc/%u/root%s", pid, path);
-	id = id_at(name, inode);
-	return id.size ? id : id_at(path, inode);
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	id = id_of(find_file(root, path, file));
+	return id.size ? id : id_of(find_file("/", path, file));
 }
 
 #ifndef PROCMAP_QUERY
@@ -310,20 +367,23 @@ static struct flowtap_build_id ask_kernel(const struct flowtap_proc_mapping *map
 }
 
 struct flowtap_build_id flowtap_proc_build_id(uint32_t pid,
-					      const struct flowtap_proc_mapping *mapping)
+					      const struct flowtap_proc_mapping *mapping,
+					      struct flowtap_mounts *mounts)
 {
+	const struct flowtap_proc_file *file = &mapping->file;
 	struct flowtap_build_id id = { 0 };
 	char name[128];
 
-	if (mapping->path[0] != '/' || !mapping->inode)
+	if (mapping->path[0] != '/' || !file->inode ||
+	    !flowtap_mounts_answer(mounts, file->major, file->minor))
 		return id;
 	id = ask_kernel(mapping);
 	if (id.size)
 		return id;
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 mapping->start, mapping->end);
-	id = id_at(name, 0);
-	return id.size ? id : flowtap_proc_build_id_of(pid, mapping->path, mapping->inode);
+	id = id_of(open(name, O_PATH | O_CLOEXEC));
+	return id.size ? id : flowtap_proc_build_id_of(pid, mapping->path, file, mounts);
 }
 
 int flowtap_proc_memory(uint32_t pid, uint64_t address, void *bytes, size_t size)

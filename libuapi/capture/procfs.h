@@ -9,12 +9,21 @@
 
 #include "code/elf_file.h"
 
+struct flowtap_mounts;
+
+/* Which file: of /proc/PID/maps and of perf's MMAP2, where the device is the file system's. */
+struct flowtap_proc_file {
+	uint32_t major;
+	uint32_t minor;
+	uint64_t inode;		/* 0: none */
+};
+
 /* One executable mapping. Valid during the call. */
 struct flowtap_proc_mapping {
 	uint64_t start;
 	uint64_t end;
 	uint64_t file_offset;
-	uint64_t inode;
+	struct flowtap_proc_file file;
 	bool writable;
 	bool shared;		/* what is written to the file or elsewhere is here too */
 	const char *path;	/* as perf spells it: anonymous memory is "//anon" */
@@ -48,12 +57,24 @@ uint64_t flowtap_proc_program(uint32_t pid);
 
 /*
  * The build-id of the file that is mapped, also of one that was deleted where the kernel or our
- * rights allow; of size 0 where it cannot be known.
+ * rights allow; of size 0 where it cannot be known, or only by waiting for a user's file system.
  */
 struct flowtap_build_id flowtap_proc_build_id(uint32_t pid,
-					      const struct flowtap_proc_mapping *mapping);
-/* The same by path and inode only, for mappings that may be gone. */
-struct flowtap_build_id flowtap_proc_build_id_of(uint32_t pid, const char *path, uint64_t inode);
+					      const struct flowtap_proc_mapping *mapping,
+					      struct flowtap_mounts *mounts);
+/*
+ * The same by path, for mappings that may be gone. The path is followed as far as the kernel has it
+ * in memory, and what is there must be the file.
+ */
+struct flowtap_build_id flowtap_proc_build_id_of(uint32_t pid, const char *path,
+						 const struct flowtap_proc_file *file,
+						 struct flowtap_mounts *mounts);
+
+/*
+ * Which file the path leads to for this process, as far as the kernel has the way in memory; false:
+ * it is not known. Nothing is waited for.
+ */
+bool flowtap_proc_file_at(uint32_t pid, const char *path, struct flowtap_proc_file *file);
 
 /* Whether path names something that no path leads to: anonymous memory, memfd, deleted files. */
 bool flowtap_proc_is_nameless(const char *path);

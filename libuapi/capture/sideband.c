@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/mounts.h"
 #include "capture/perf_events.h"
 #include "capture/proc_scan.h"
 #include "capture/sideband_write.h"
@@ -47,9 +48,10 @@ static int open_parts(struct flowtap_sideband *sideband)
 	int err;
 
 	sideband->scan = new_scan(options);
+	sideband->out.mounts = flowtap_mounts_new();
 	if (options->keep)
 		sideband->out.roster = flowtap_roster_new(options->keep);
-	if (!sideband->scan || (options->keep && !sideband->out.roster))
+	if (!sideband->scan || !sideband->out.mounts || (options->keep && !sideband->out.roster))
 		return -ENOMEM;
 	if (options->poll)
 		return 0;
@@ -246,6 +248,7 @@ void flowtap_sideband_free(struct flowtap_sideband *sideband)
 		flowtap_perf_close(sideband->perf);
 	flowtap_proc_scan_free(sideband->scan);
 	flowtap_roster_free(sideband->out.roster);
+	flowtap_mounts_free(sideband->out.mounts);
 	free(sideband->pids);
 	free(sideband);
 }

@@ -8,6 +8,8 @@
 
 #include "capture/roster.h"
 
+struct flowtap_mounts;
+
 /* Where the side band goes. */
 struct flowtap_sideband_sink {
 	struct flowtap_archive_writer *writer;	/* NULL: none, the roster alone gets it */
@@ -15,6 +17,7 @@ struct flowtap_sideband_sink {
 	/* Unless NULL: called for each mapping. 0 or -errno, which ends it. */
 	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);
 	void *argument;
+	struct flowtap_mounts *mounts;	/* of which files are read for it; NULL: of none */
 };
 
 /* tid and cpu: of who made the mapping, 0 unknown. A path longer than the kernel's is cut. */

@@ -3,6 +3,7 @@
  * Shows which code is saved out of memory where /proc is polled, and for how long it is taken for
  * what is executed. The process that is looked at is this one.
  */
+#include "capture/mounts.h"
 #include "capture/proc_scan.h"
 
 #include <dlfcn.h>
@@ -66,6 +67,7 @@ FIXTURE_SETUP(code)
 	ASSERT_NE(MAP_FAILED, (void *)page);
 	self->archive = memfd_create("archive", MFD_CLOEXEC);
 	ASSERT_EQ(flowtap_archive_create(self->archive, &self->out.writer), 0);
+	self->out.mounts = flowtap_mounts_new();
 	self->scan = flowtap_proc_scan_new(&pid, 1, false);
 	ASSERT_NE(self->scan, NULL);
 	hook = NULL;
@@ -75,6 +77,7 @@ FIXTURE_TEARDOWN(code)
 {
 	flowtap_proc_scan_free(self->scan);
 	flowtap_archive_writer_free(self->out.writer);
+	flowtap_mounts_free(self->out.mounts);
 	flowtap_address_map_free(self->map);
 	munmap(page, SIZE);
 	close(self->archive);
@@ -225,6 +228,36 @@ TEST_F(code, what_is_mapped_shared_later_is_not_what_was_saved)
 	EXPECT_EQ(code_at(self, self->mapped - 1), 0);
 	EXPECT_EQ(code_at(self, self->mapped), -1);
 	close(fd);
+}
+
+/* A deleted file: only its file system has what is not in memory of it. */
+static void map_deleted_file(void)
+{
+	char path[] = "/tmp/flowtap-deleted-XXXXXX";
+	int fd = mkstemp(path);
+	uint8_t bytes[SIZE] = { 7 };
+
+	if (fd < 0 || unlink(path) || write(fd, bytes, SIZE) != SIZE ||
+	    mmap(page, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) != page)
+		abort();
+	close(fd);
+}
+
+TEST_F(code, a_file_system_that_may_not_answer_is_not_read)
+{
+	flowtap_mounts_free(self->out.mounts);
+	self->out.mounts = NULL;
+	map_deleted_file();
+	start(self);
+	EXPECT_EQ(1, self->mappings);
+	EXPECT_EQ(0, self->bytes);
+}
+
+TEST_F(code, one_that_answers_is)
+{
+	map_deleted_file();
+	start(self);
+	EXPECT_EQ(1, self->bytes);
 }
 
 TEST_HARNESS_MAIN

@@ -74,12 +74,12 @@ FILE *fopen(const char *path, const char *mode)
 	return ((__typeof__(&fopen))dlsym(RTLD_NEXT, "fopen"))(path, mode);
 }
 
-int stat(const char *path, struct stat *status)
+int statx(int at, const char *path, int flags, unsigned int mask, struct statx *status)
 {
-	int error = fstatat(AT_FDCWD, path, status, 0);
+	int error = (int)syscall(SYS_statx, at, path, flags, mask, status);
 
 	if (program)
-		status->st_ino = program;
+		status->stx_ino = program;
 	return error;
 }
 
