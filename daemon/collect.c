@@ -240,7 +240,7 @@ static int end_archive(struct collect *collect, uint64_t *ended_at)
 	count_records(collect);
 	/* Who did what up to then, for what was taken last. */
 	if (!error)
-		error = flowtap_sideband_drain(collect->sideband);
+		error = flowtap_sideband_look(collect->sideband);
 	if (!error)
 		error = kernel_finish(&collect->kernel, writer);
 	return error ? error : flowtap_session_conclude(&collect->streams.session, writer);

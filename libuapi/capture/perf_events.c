@@ -12,10 +12,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/vector.h"
+#include "capture/clock.h"
 #include "capture/perf_records.h"
 #include "capture/procfs.h"
 
@@ -43,6 +43,7 @@ struct flowtap_perf {
 	uint32_t *threads;	/* that have events */
 	size_t n_threads;
 	uint8_t *copy;		/* of a record that wraps */
+	struct flowtap_perf_losses losses;
 };
 
 static void set_attr(struct perf_event_attr *attr, bool one, bool inherit)
@@ -52,6 +53,7 @@ static void set_attr(struct perf_event_attr *attr, bool one, bool inherit)
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = FLOWTAP_PERF_SAMPLE_TYPE,
+		.read_format = PERF_FORMAT_LOST,
 		.sample_id_all = 1,
 		.disabled = 1,
 		.exclude_kernel = 1,
@@ -78,11 +80,18 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Does without what older kernels do not have: build_id is of 5.12, inherit_thread of 5.13. */
+/*
+ * Does without what older kernels do not have: build_id is of 5.12, inherit_thread of 5.13,
+ * PERF_FORMAT_LOST of 6.0.
+ */
 static int open_oldest(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
 	int fd = open_event(attr, tid, cpu);
 
+	if (fd == -EINVAL && attr->read_format) {
+		attr->read_format = 0;
+		fd = open_event(attr, tid, cpu);
+	}
 	if (fd == -EINVAL && attr->inherit_thread) {
 		attr->inherit_thread = 0;
 		fd = open_event(attr, tid, cpu);
@@ -277,7 +286,7 @@ static const void *contiguous(const struct ring *ring, uint64_t at, size_t size,
 }
 
 static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
-		      const struct flowtap_sideband_sink *out, uint64_t *lost)
+		      const struct flowtap_sideband_sink *out)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
@@ -292,7 +301,7 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 		if (size < sizeof(*header) || size > head - tail || size > ring->size)
 			break;
 		err = flowtap_perf_record(contiguous(ring, tail, size, perf->copy), size, ring->cpu,
-					  out, lost);
+					  out, &perf->losses);
 		tail += size;
 	}
 	/* What cannot be understood is not looked at again. */
@@ -303,11 +312,36 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
 		       uint64_t *lost)
 {
+	const uint64_t before = perf->losses.count;
 	int err = 0;
 
 	for (size_t i = 0; i < perf->n_rings && !err; i++)
-		err = drain_ring(perf, &perf->rings[i], out, lost);
+		err = drain_ring(perf, &perf->rings[i], out);
+	*lost += perf->losses.count - before;
 	return err;
+}
+
+/* perf writes a LOST record when the next record has room in the ring, which may never be. */
+int flowtap_perf_drain_all(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
+			   uint64_t *lost)
+{
+	struct {
+		uint64_t value;
+		uint64_t lost;		/* what inherited events lost is counted here too */
+	} read_in;
+	int err = flowtap_perf_drain(perf, out, lost);
+	uint64_t total = 0, more;
+
+	for (size_t i = 0; i < perf->n_fds && perf->attr.read_format; i++)
+		if (read(perf->fds[i], &read_in, sizeof(read_in)) == (ssize_t)sizeof(read_in))
+			total += read_in.lost;
+	if (err || total <= perf->losses.count)
+		return err;
+	more = total - perf->losses.count;
+	perf->losses.count += more;
+	perf->losses.ahead += more;
+	*lost += more;
+	return flowtap_sideband_write_lost(out, more, clock_now(), 0);
 }
 
 void flowtap_perf_close(struct flowtap_perf *perf)

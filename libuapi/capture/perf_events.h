@@ -27,6 +27,12 @@ int flowtap_perf_fds(const struct flowtap_perf *perf, int *fds, int n);
 /* Moves what waits into the archive; adds to *lost. 0 or -errno of the archive. */
 int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
 		       uint64_t *lost);
+/*
+ * The same, and asks each event what it has lost of which no record has told yet: at the end of an
+ * archive. What is told here is not told again when its record comes.
+ */
+int flowtap_perf_drain_all(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
+			   uint64_t *lost);
 void flowtap_perf_close(struct flowtap_perf *perf);
 
 #endif /* FLOWTAP_LIBUAPI_CAPTURE_PERF_EVENTS_H */

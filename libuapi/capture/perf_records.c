@@ -67,7 +67,16 @@ struct lost {
 	uint64_t count;
 };
 
-#define NO_PID UINT32_MAX	/* a task outside of our PID namespace */
+/*
+ * What perf gives for the number of a task that our PID namespace does not show: 0, or this once it
+ * has ended. Neither says whose an event is; 0 would be one process made of all of them.
+ */
+#define NO_PID UINT32_MAX
+
+static bool is_nobody(uint32_t pid)
+{
+	return !pid || pid == NO_PID;
+}
 
 static int parse_mmap2(const struct mmap2 *record, const char *path, const struct sample_id *sample,
 		       uint32_t cpu, const struct flowtap_sideband_sink *out)
@@ -131,10 +140,14 @@ static int parse_task(const struct task *record, const struct sample_id *sample,
 }
 
 static int parse_lost(const struct lost *record, const struct sample_id *sample, uint32_t cpu,
-		      const struct flowtap_sideband_sink *out, uint64_t *lost)
+		      const struct flowtap_sideband_sink *out, struct flowtap_perf_losses *losses)
 {
-	*lost += record->count;
-	return flowtap_sideband_write_lost(out, record->count, sample->time, cpu);
+	const uint64_t known = record->count < losses->ahead ? record->count : losses->ahead;
+	const uint64_t count = record->count - known;
+
+	losses->ahead -= known;
+	losses->count += count;
+	return count ? flowtap_sideband_write_lost(out, count, sample->time, cpu) : 0;
 }
 
 /* The text between the fixed part and sample_id; NULL if it does not end within. */
@@ -146,7 +159,7 @@ static const char *text(const void *record, size_t fixed, size_t size)
 }
 
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
-			const struct flowtap_sideband_sink *out, uint64_t *lost)
+			const struct flowtap_sideband_sink *out, struct flowtap_perf_losses *losses)
 {
 	const struct perf_event_header *header = record;
 	struct sample_id sample;
@@ -158,7 +171,7 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 	size -= sizeof(sample);
 	memcpy(&sample, (const uint8_t *)record + size, sizeof(sample));
 	if (header->type != PERF_RECORD_LOST && size >= sizeof(struct comm) &&
-	    ((const struct comm *)record)->pid == NO_PID)
+	    is_nobody(((const struct comm *)record)->pid))
 		return 0;
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
@@ -173,7 +186,7 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 		return whole ? parse_task(record, &sample, cpu, out) : 0;
 	case PERF_RECORD_LOST:
 		whole = size >= sizeof(struct lost);
-		return whole ? parse_lost(record, &sample, cpu, out, lost) : 0;
+		return whole ? parse_lost(record, &sample, cpu, out, losses) : 0;
 	}
 	return 0;
 }

@@ -120,7 +120,9 @@ static int drain(struct flowtap_sideband *sideband, bool at_once)
 {
 	int saved = errno, err;
 
-	if (sideband->perf)
+	if (sideband->perf && at_once)
+		err = flowtap_perf_drain_all(sideband->perf, &sideband->out, &sideband->lost);
+	else if (sideband->perf)
 		err = flowtap_perf_drain(sideband->perf, &sideband->out, &sideband->lost);
 	else if (!sideband->out.writer)
 		err = 0;	/* it is read anew for the next archive */
@@ -207,9 +209,12 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 
 	if (!sideband->out.roster)
 		return -EINVAL;
+	/* What was lost while there was no archive: only then does this find anything. */
+	sideband->out.writer = NULL;
+	err = writer && sideband->perf ? drain(sideband, true) : 0;
 	sideband->out.writer = writer;
-	if (!writer)
-		return 0;
+	if (!writer || err)
+		return err;
 	missing = sideband->missing + flowtap_roster_dropped(sideband->out.roster) +
 		  sideband->lost - sideband->reported;
 	if (!sideband->perf || missing)

@@ -71,12 +71,13 @@ int flowtap_sideband_start(struct flowtap_sideband *sideband, struct flowtap_arc
 int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int n);
 /*
  * Moves what waits into the archive (and polls /proc in that mode). To be called at least several
- * times a second, and once at the end. 0 or -errno of the archive.
+ * times a second. 0 or -errno of the archive.
  */
 int flowtap_sideband_drain(struct flowtap_sideband *sideband);
 /*
- * The same, and /proc is looked at even if the last look was a moment ago: after an exec of what is
- * recorded, and when a recording ends.
+ * The same, and /proc is looked at even if the last look was a moment ago, or perf's events are asked
+ * for losses of which they have not told yet: after an exec of what is recorded, and when an archive
+ * ends.
  */
 int flowtap_sideband_look(struct flowtap_sideband *sideband);
 /* Where /proc is polled: the -errno that perf's events failed with, 0 if nobody asked for them. */

@@ -52,6 +52,16 @@ int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_
 	return count ? flowtap_sideband_write_lost(out, count, 1, 0) : 0;
 }
 
+static uint64_t untold;		/* lost, of which only who asks is told */
+
+int flowtap_perf_drain_all(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
+			   uint64_t *lost)
+{
+	losing += untold;
+	untold = 0;
+	return flowtap_perf_drain(perf, out, lost);
+}
+
 void flowtap_perf_close(struct flowtap_perf *perf)
 {
 	(void)perf;
@@ -187,6 +197,39 @@ TEST_F(sideband_lost, what_was_lost_while_there_was_no_archive_is_told_by_the_ne
 	EXPECT_EQ(1, told.losses);
 	EXPECT_EQ(1, told.lost);
 	EXPECT_TRUE(told.mapped);
+}
+
+TEST_F(sideband_lost, what_perf_has_not_told_yet_is_asked_for_at_the_end_of_an_archive)
+{
+	struct told told;
+
+	untold = 2;
+	ASSERT_EQ(0, flowtap_sideband_drain(self->sideband));
+	EXPECT_EQ(0, flowtap_sideband_lost(self->sideband));
+	ASSERT_EQ(0, flowtap_sideband_look(self->sideband));
+	told = read_archive(self);
+	EXPECT_EQ(1, told.losses);
+	EXPECT_EQ(2, told.lost);
+	ASSERT_EQ(0, begin(self, false));
+	told = read_archive(self);
+	EXPECT_EQ(1, told.losses);
+	EXPECT_EQ(2, told.lost);
+	EXPECT_TRUE(told.mapped);
+}
+
+TEST_F(sideband_lost, and_when_the_next_one_begins)
+{
+	struct told told;
+
+	ASSERT_EQ(0, flowtap_sideband_switch(self->sideband, NULL));
+	untold = 2;
+	ASSERT_EQ(0, flowtap_sideband_drain(self->sideband));
+	ASSERT_EQ(0, begin(self, false));
+	told = read_archive(self);
+	EXPECT_EQ(1, told.losses);
+	EXPECT_EQ(2, told.lost);
+	EXPECT_TRUE(told.mapped);
+	EXPECT_EQ(2, flowtap_sideband_lost(self->sideband));
 }
 
 /* What was looked at for it is not all that there is. */
