@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Compares who is in a cgroup with who was at the last look, and changes the session's tasks. */
+/* Compares who is in a cgroup with who was at the last looks, and changes the session's tasks. */
 #include "capture/cgroup_members.h"
 #include "capture/clock.h"
 
@@ -76,16 +76,32 @@ static int change(struct flowtap_session *session, uint64_t member, bool add)
 		     flowtap_session_remove_task(session, pid, flags);
 }
 
-/* Those of the look before that this one did not see. */
-static void remove_gone(const struct flowtap_session_cgroup *cgroup, const uint64_t *members, size_t n,
-			struct flowtap_session *session)
+/* Leaves in the list who is not among the members, which are sorted as it is; how many they are. */
+static size_t leave_absent(uint64_t *list, size_t n, const uint64_t *members, size_t n_members)
 {
-	for (size_t i = 0, seen = 0; i < cgroup->n; i++) {
-		while (seen < n && members[seen] < cgroup->members[i])
+	size_t left = 0;
+
+	for (size_t i = 0, seen = 0; i < n; i++) {
+		while (seen < n_members && members[seen] < list[i])
 			seen++;
-		if (seen == n || members[seen] != cgroup->members[i])
-			change(session, cgroup->members[i], false);
+		if (seen == n_members || members[seen] != list[i])
+			list[left++] = list[i];
 	}
+	return left;
+}
+
+/* members: what a look has found; taken. */
+static void take_look(struct flowtap_session_cgroup *cgroup, uint64_t *members, size_t n,
+		      struct flowtap_session *session)
+{
+	cgroup->n_missing = leave_absent(cgroup->missing, cgroup->n_missing, members, n);
+	for (size_t i = 0; i < cgroup->n_missing; i++)
+		change(session, cgroup->missing[i], false);
+	free(cgroup->missing);
+	cgroup->missing = cgroup->members;
+	cgroup->n_missing = leave_absent(cgroup->missing, cgroup->n, members, n);
+	cgroup->members = members;
+	cgroup->n = n;
 }
 
 /*
@@ -132,10 +148,7 @@ int flowtap_session_cgroup_follow(struct flowtap_session_cgroup *cgroup,
 	if (!cgroup->path || began < cgroup->next)
 		return 0;
 	flowtap_cgroup_members(cgroup->path, &members, &n);
-	remove_gone(cgroup, members, n, session);
-	free(cgroup->members);
-	cgroup->members = members;
-	cgroup->n = n;
+	take_look(cgroup, members, n, session);
 	error = add_all(cgroup, session);
 	/* A twentieth of the CPU's time, unless so many would make it blind. */
 	pause = 20 * (cpu_time() - before);
@@ -148,5 +161,6 @@ void flowtap_session_cgroup_close(struct flowtap_session_cgroup *cgroup)
 {
 	free(cgroup->path);
 	free(cgroup->members);
+	free(cgroup->missing);
 	*cgroup = (struct flowtap_session_cgroup){ .path = NULL };
 }

@@ -204,6 +204,8 @@ struct flowtap_session_cgroup {
 	char *path;			/* in the file system */
 	uint64_t *members;		/* at the last look */
 	size_t n;
+	uint64_t *missing;		/* those of the look before that the last one did not find */
+	size_t n_missing;
 	size_t denied;			/* of these, that may not be traced (-EPERM) */
 	bool crowded;			/* more than the module follows: not all are recorded */
 	pid_t failed;			/* the one that could not be added, where following failed */
@@ -219,6 +221,7 @@ char *flowtap_cgroup_mount(void);
 int flowtap_session_cgroup_open(struct flowtap_session_cgroup *cgroup, const char *name);
 /*
  * Looks, if it is time to: each 100 ms to 1 s, for about a twentieth of this thread's CPU time. Who
+ * was not found twice is let go: who moves from one cgroup to another below it can be missed once. Who
  * has ended, is the kernel's or may not be traced is passed over. 0; -errno of
  * flowtap_session_add_task for cgroup->failed, after which others were not added.
  */

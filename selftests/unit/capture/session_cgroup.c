@@ -87,8 +87,28 @@ TEST_F(cgroup, who_is_there_is_added_and_who_has_gone_removed)
 	EXPECT_EQ(follow(self), 0);
 	/* A number may be another process by now. */
 	EXPECT_EQ(fake.adds, 3);
+	EXPECT_EQ(fake.removes, 0);
+	EXPECT_EQ(follow(self), 0);
+	EXPECT_EQ(fake.adds, 3);
 	ASSERT_EQ(fake.removes, 1);
 	EXPECT_EQ(fake.removed[0].pid, 5);
+	EXPECT_EQ(follow(self), 0);
+	EXPECT_EQ(fake.removes, 0);
+}
+
+/* Its new cgroup's list was read before it came, the old one's when it had gone. */
+TEST_F(cgroup, who_moves_below_it_during_a_look_stays)
+{
+	ASSERT_TRUE(put(self, "cgroup.procs", "5\n7\n"));
+	EXPECT_EQ(follow(self), 0);
+	ASSERT_TRUE(put(self, "cgroup.procs", "7\n"));
+	EXPECT_EQ(follow(self), 0);
+	EXPECT_EQ(fake.removes, 0);
+	ASSERT_TRUE(put(self, "below/cgroup.procs", "5\n"));
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(follow(self), 0);
+		EXPECT_EQ(fake.removes, 0);
+	}
 }
 
 TEST_F(cgroup, threads_are_taken_where_there_are_no_processes)
