@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,9 @@ struct file {
 	char *path;
 	struct flowtap_build_id id;
 	uint32_t pid;			/* of one that mapped it: paths are its own */
+	/* Of one without a build-id: */
+	struct flowtap_proc_file file;	/* inode 0: it is not known which */
+	bool ambiguous;			/* others had another file of that path */
 };
 
 struct flowtap_bundle {
@@ -75,6 +79,23 @@ static bool is_same(const struct file *file, const struct flowtap_mapping *mappi
 			       !strcmp(file->path, mapping->path);
 }
 
+static bool is_another(const struct flowtap_proc_file *a, const struct flowtap_proc_file *b)
+{
+	return a->inode && b->inode &&
+	       (a->inode != b->inode || a->major != b->major || a->minor != b->minor);
+}
+
+/* Nothing but its path says which file it is: every process that has it must mean the same one. */
+static void identify(struct file *file, const struct flowtap_mapping *mapping)
+{
+	struct flowtap_proc_file found;
+
+	if (mapping->build_id_size || !flowtap_proc_file_at(mapping->pid, mapping->path, &found))
+		return;
+	file->ambiguous |= is_another(&file->file, &found);
+	file->file = found;
+}
+
 int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mapping *mapping)
 {
 	struct flowtap_hash_table_walk walk;
@@ -91,8 +112,10 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 		flowtap_hash(2, mapping->path, strlen(mapping->path));
 	walk = flowtap_hash_table_walk(&bundle->table, hash);
 	while (flowtap_hash_table_next(&walk, &index))
-		if (is_same(&bundle->files[index], mapping))
+		if (is_same(&bundle->files[index], mapping)) {
+			identify(&bundle->files[index], mapping);
 			return 0;
+		}
 	if (FLOWTAP_GROW(bundle->files, bundle->n))
 		return -ENOMEM;
 	file = &bundle->files[bundle->n];
@@ -103,6 +126,7 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	}
 	file->id.size = mapping->build_id_size;
 	memcpy(file->id.bytes, mapping->build_id, file->id.size);
+	identify(file, mapping);
 	bundle->n++;
 	return 0;
 }
@@ -128,6 +152,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 static bool check(const struct flowtap_bundle *bundle, const struct file *file, int fd,
 		  uint64_t held, uint64_t *size, char why[FLOWTAP_WHY])
 {
+	struct flowtap_proc_file found;
 	struct stat status;
 
 	if (fstat(fd, &status)) {
@@ -135,6 +160,13 @@ static bool check(const struct flowtap_bundle *bundle, const struct file *file, 
 		return false;
 	}
 	*size = (uint64_t)status.st_size;
+	found = (struct flowtap_proc_file){ major(status.st_dev), minor(status.st_dev),
+					    status.st_ino };
+	if (file->ambiguous || is_another(&file->file, &found)) {
+		snprintf(why, FLOWTAP_WHY, "%.300s has no build-id, and more than one file had "
+			 "that path", file->path);
+		return false;
+	}
 	if (!file->id.size && is_later(&status.st_ctim, &bundle->began)) {
 		snprintf(why, FLOWTAP_WHY, "%.300s has no build-id and was changed since",
 			 file->path);

@@ -2,6 +2,7 @@
 /* Shows that an archive with its files decodes where there are none, and takes no wrong ones. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <flowtap/bundle.h>
 #include <flowtap/replay.h>
 #include <stdio.h>
@@ -225,6 +226,64 @@ TEST_F(bundle, without_a_build_id_it_must_not_have_changed)
 	mapping.start += 0x10000;
 	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
 	EXPECT_EQ(flowtap_address_map_find(self->map, mapping.pid, 5, mapping.start)->bytes, NULL);
+}
+
+/* Two files of one name, both older than the recording. */
+static void make_two(FIXTURE_DATA(bundle) *self, char path[128], char one[128], char two[128])
+{
+	const struct timespec pause = { 0, 20000000 };
+
+	snprintf(one, 128, "%s/one", self->root);
+	snprintf(two, 128, "%s/two", self->root);
+	snprintf(path, 128, "%s/one/a", self->root);
+	if (mkdir(one, 0700) || mkdir(two, 0700))
+		abort();
+	write_tiny(path, 1);
+	snprintf(self->path, sizeof(self->path), "%s/two/a", self->root);
+	write_tiny(self->path, 2);
+	nanosleep(&pause, NULL);
+	flowtap_bundle_free(self->bundle);
+	self->bundle = flowtap_bundle_new();
+}
+
+static void exchange(const char *one, const char *two)
+{
+	if (renameat2(AT_FDCWD, one, AT_FDCWD, two, RENAME_EXCHANGE))
+		abort();
+}
+
+/* As in two containers, each with an /app/server of its own. */
+TEST_F(bundle, without_a_build_id_different_files_of_one_path_are_left_out)
+{
+	char path[128], one[128], two[128];
+	struct flowtap_mapping mapping;
+
+	make_two(self, path, one, two);
+	mapping = mapping_of(path, -1);
+	ASSERT_EQ(flowtap_bundle_add(self->bundle, &mapping), 0);
+	ASSERT_EQ(flowtap_bundle_add(self->bundle, &mapping), 0);
+	ASSERT_EQ(bundle_write(self), 0);
+	EXPECT_EQ(self->figures.files, 1);
+	exchange(one, two);
+	ASSERT_EQ(flowtap_bundle_add(self->bundle, &mapping), 0);
+	ASSERT_EQ(bundle_write(self), 0);
+	EXPECT_EQ(self->figures.files, 0);
+	EXPECT_EQ(self->figures.left_out, 1);
+	EXPECT_NE(strstr(self->why, "more than one file had that path"), NULL);
+}
+
+TEST_F(bundle, nor_is_one_stored_that_is_another_by_now)
+{
+	char path[128], one[128], two[128];
+	struct flowtap_mapping mapping;
+
+	make_two(self, path, one, two);
+	mapping = mapping_of(path, -1);
+	ASSERT_EQ(flowtap_bundle_add(self->bundle, &mapping), 0);
+	exchange(one, two);
+	ASSERT_EQ(bundle_write(self), 0);
+	EXPECT_EQ(self->figures.files, 0);
+	EXPECT_NE(strstr(self->why, "more than one file had that path"), NULL);
 }
 
 TEST_F(bundle, what_is_no_file_is_passed_over)
