@@ -183,7 +183,8 @@ static int start(struct recorder *recorder)
 static int run(struct recorder *recorder)
 {
 	bool live = !recorder->options->quiet && isatty(STDERR_FILENO);
-	bool tick = live || flowtap_sideband_polled(recorder->sideband) || recorder->cgroup.followed.path;
+	bool tick = live || flowtap_sideband_polled(recorder->sideband) ||
+		    options_want_looks(recorder->options);
 	uint64_t shown = 0;
 	int error;
 
@@ -241,10 +242,11 @@ static int conclude(struct recorder *recorder)
 		stopped = workload_stop(&recorder->workload);
 
 		/* One that we stopped after --duration did not fail. */
-		status = stopped && recorder->watch.elapsed ? STATUS_OK :
-				workload_status(&recorder->workload);
+		status = stopped && recorder->watch.elapsed && !recorder->workload.left ?
+				STATUS_OK : workload_status(&recorder->workload);
 	}
-	summary.command = options->command;
+	/* One that goes on has none. */
+	summary.command = options->command && !recorder->workload.left;
 	summary.status = status;
 	if (!options->quiet)
 		record_summary_print(&recorder->streams, &summary);
@@ -279,7 +281,7 @@ int record_command(int argc, char **argv)
 		.anchor = { .pidfd = -1, .go = -1, .report = -1 },
 		.lender = { .fd = -1 },
 	};
-	int status;
+	int status, ended;
 
 	status = options_parse(argc, argv, &options);
 	if (status != OPTIONS_TAKEN)
@@ -308,7 +310,7 @@ int record_command(int argc, char **argv)
 		return status;
 	}
 	status = run(&recorder) ? STATUS_ERROR : 0;
-	status = conclude(&recorder) ?: status;
+	ended = conclude(&recorder);
 	clean_up(&recorder);
-	return status;
+	return status ? status : ended;
 }

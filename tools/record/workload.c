@@ -183,6 +183,8 @@ bool workload_ends(struct workload *workload)
 
 int workload_status(const struct workload *workload)
 {
+	if (workload->left)
+		return STATUS_ERROR;
 	if (WIFSIGNALED(workload->wait_status))
 		return 128 + WTERMSIG(workload->wait_status);
 	return WEXITSTATUS(workload->wait_status);
@@ -194,10 +196,11 @@ bool workload_stop(struct workload *workload)
 		close(workload->go);	/* not executed yet: it leaves by itself */
 		workload->go = -1;
 	}
-	if (workload_reap(workload, false))
-		return false;
+	if (workload->left || workload_reap(workload, false))
+		return workload->left;
 	kill(workload->pid, SIGTERM);
-	if (!workload_ends(workload))
+	workload->left = !workload_ends(workload);
+	if (workload->left)
 		complain("process %d does not end on SIGTERM and is left running", workload->pid);
 	return true;
 }

@@ -13,6 +13,7 @@ struct workload {
 	int go;			/* a byte here lets it execute, closing lets it go away */
 	int report;		/* errno of exec comes from here, or the end of file */
 	int wait_status;
+	bool left;		/* it goes on after SIGTERM, which was said */
 	bool to_stderr;		/* what it prints on standard output goes to standard error */
 };
 
@@ -29,9 +30,12 @@ int workload_start(struct workload *workload, const char *name);
 bool workload_reap(struct workload *workload, bool block);
 /* Waits a little for it to end by itself. False: it goes on. */
 bool workload_ends(struct workload *workload);
-/* As the shell gives it: 128 + signal for one that was killed. */
+/* As the shell gives it: 128 + signal for one that was killed. STATUS_ERROR for one that goes on. */
 int workload_status(const struct workload *workload);
-/* Sends SIGTERM to one that still runs, and waits a little; true if there was one. */
+/*
+ * Sends SIGTERM to one that still runs, and waits a little; true if there was one. Once: one that
+ * goes on then is left alone.
+ */
 bool workload_stop(struct workload *workload);
 
 #endif /* FLOWTAP_TOOLS_RECORD_WORKLOAD_H */

@@ -92,6 +92,11 @@ bool options_trace_command(const struct record_options *options)
 	return options->command && !options->all && !options->cgroup;
 }
 
+bool options_want_looks(const struct record_options *options)
+{
+	return options->cgroup || options->configure.flags & FLOWTAP_OVERWRITE;
+}
+
 bool options_cpu(const struct record_options *options, size_t cpu)
 {
 	return !options->cpus_given ||
@@ -274,6 +279,9 @@ static const char *conflict(const struct record_options *options)
 		return "a command, -p PID, --cgroup PATH or -a is missing";
 	if (options->cgroup && !(configure->flags & FLOWTAP_INHERIT))
 		return "what is in the cgroup is recorded: no --no-inherit with it";
+	if (!options->n_pids && (options->all || !options->command) &&
+	    !(configure->flags & FLOWTAP_INHERIT))
+		return "all that runs is recorded: no --no-inherit with it";
 	if (options->frequency && (options->event_given || configure->period))
 		return "either -F (a timer) or -e and -c (an event), not both";
 	if (configure->ctr.control & FLOWTAP_SCTRCTL_RASEMU && configure->modes & FLOWTAP_MODE_KERNEL)

@@ -57,6 +57,8 @@ void options_complete(struct record_options *options);
 int options_parse(int argc, char **argv, struct record_options *options);
 /* The command is recorded, and not only the time for which something else is. */
 bool options_trace_command(const struct record_options *options);
+/* Nobody is woken where something has to be looked at: rings that overwrite, a cgroup's lists. */
+bool options_want_looks(const struct record_options *options);
 bool options_cpu(const struct record_options *options, size_t cpu);
 
 #endif /* FLOWTAP_TOOLS_RECORDING_OPTIONS_H */
