@@ -132,12 +132,7 @@ void flowtap_stf_write_last(struct flowtap_stf *stf)
 	stf_output_opcode(&stf->out, opcode, size);
 }
 
-/*
- * One piece after the other, in the order that groups must have: target, event, opcode. hold: the
- * last instruction is not written yet.
- */
-static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
-			 uint64_t target, bool hold)
+static void write_before_last(struct flowtap_stf *stf, const struct flowtap_block *block)
 {
 	bool mode = stf->pending & PENDING_MODE;
 	uint8_t event[EVENT_SIZE];
@@ -146,6 +141,18 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 	if (mode && block->last)
 		stf_output_add(&stf->out, event, put_mode(event, stf->mode) - event);
 	write_opcodes(stf, block, 0, block->last);
+}
+
+/*
+ * One piece after the other, in the order that groups must have: target, event, opcode. hold: the
+ * last instruction is not written yet.
+ */
+static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
+			 uint64_t target, bool hold)
+{
+	bool mode = stf->pending & PENDING_MODE;
+
+	write_before_last(stf, block);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
 		.isa = block->isa,
@@ -206,6 +213,14 @@ static inline uint32_t opcode_size(const struct flowtap_render *render)
 	return render->size - TARGET_SIZE - (render->mark & STF_MARK_TARGET);
 }
 
+/* RV64's jump to nobody knows where, which no reader takes without a target. As either(). */
+static inline bool lacks_target(const struct flowtap_block *block, bool taken)
+{
+	return (block->isa == FLOWTAP_ISA_RV64) & !taken & !block->conditional &
+	       ((uint8_t)(block->end - FLOWTAP_TRANSFER_INDIRECT_CALL) <=
+		FLOWTAP_TRANSFER_DIRECT_LINK - FLOWTAP_TRANSFER_INDIRECT_CALL);
+}
+
 /* Arm's branch to an address that was unknown, written as 0, did go to 0. */
 static void learn_target(struct flowtap_stf *stf, uint64_t address)
 {
@@ -214,6 +229,43 @@ static void learn_target(struct flowtap_stf *stf, uint64_t address)
 	stf->last.carries = true;
 	stf->pending &= ~PENDING_FORCE;
 	stf->out.pc = 0;
+}
+
+/* All that comes before the block's own groups. */
+static void begin_block(struct flowtap_stf *stf, const struct flowtap_block *block)
+{
+	learn_target(stf, block->address);
+	flowtap_stf_write_last(stf);
+	stf_output_release(&stf->out);
+	stf->pending |= block->isa != stf->context.isa ? PENDING_CONTEXT : 0;
+	stf->context.isa = block->isa;
+	stf_set_isa(stf, block->isa);
+	stf_output_begin_group(&stf->out, stf->out.pc);
+	write_pending(stf, block->address);
+}
+
+/* The block without its last instruction, which a gap stands for. */
+static int leave_out_jump(struct flowtap_stf *stf, const struct flowtap_block *block)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_NO_ADDRESS,
+			.size = UINT64_MAX,
+			.address = block->address + block->last,
+			.detail = "where this jump went is not known, and STF has no jump without "
+				  "a target",
+		},
+	};
+
+	if (block->last) {
+		begin_block(stf, block);
+		write_before_last(stf, block);
+		stf->out.pc = block->address + block->last;
+		set_pending(stf, 0);
+		stf->written = stf->context;
+	}
+	return flowtap_stf_element(&stf->sink, &gap);
 }
 
 /* Any block. Apart, so that the fast path needs few registers. */
@@ -236,14 +288,9 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 		error = -EINVAL;
 	if (error)
 		return error;
-	learn_target(stf, block->address);
-	flowtap_stf_write_last(stf);
-	stf_output_release(out);
-	stf->pending |= block->isa != stf->context.isa ? PENDING_CONTEXT : 0;
-	stf->context.isa = block->isa;
-	stf_set_isa(stf, block->isa);
-	stf_output_begin_group(out, out->pc);
-	write_pending(stf, block->address);
+	if (lacks_target(block, taken))
+		return leave_out_jump(stf, block);
+	begin_block(stf, block);
 	if (render && !(stf->pending & PENDING_MODE) && !hold &&
 	    out->boundary - out->instructions >= block->instructions) {
 		if (!flowtap_write_buffer_reserve(&out->buffer, render->size))
@@ -274,7 +321,7 @@ static int write_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 
 	if (__builtin_expect(render->owner != stf->slot.owner || block->address != stf->out.pc ||
 			     (render->mark & ~STF_MARK_TARGET) != stf->pending ||
-			     (taken & (target & 1 || !target)) ||
+			     (taken & (target & 1 || !target)) || lacks_target(block, taken) ||
 			     instructions > stf->out.boundary ||
 			     stf->out.buffer.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return write_slowly(stf, block, taken, target);

@@ -9,7 +9,9 @@
  * and the COMMENT "after the next instruction", as stf_recompress leaves out a chunk that ends
  * otherwise.
  *
- * Blocks become instruction records; a taken branch carries its target. What an STF cannot say in
+ * Blocks become instruction records; a taken branch carries its target. RISC-V's jump to nobody
+ * knows where (it ends a block and is not taken) is left out, as no reader takes one without a
+ * target: the COMMENT `gap no_address ...` stands for it. What an STF cannot say in
  * records becomes a COMMENT in the grammar of flowtap/text.h: gaps, traps whose handler was not
  * recorded, transfers and call stacks without blocks, sessions. A context that comes before such
  * an element, so that its records would come too late, is a COMMENT before it, and the records as
@@ -71,7 +73,7 @@ struct flowtap_stf_options {
 struct flowtap_stf_counts {
 	uint64_t instructions;
 	uint64_t bytes;			/* handed to write so far (a .zstf's: uncompressed); all after finish */
-	uint64_t gaps;			/* gap elements, each with a COMMENT */
+	uint64_t gaps;			/* gap elements and jumps left out, each with a COMMENT */
 	uint64_t forced;		/* FORCE_PC after the first: gaps, traps, other tasks */
 	uint64_t traps;			/* exceptions written as COMMENT */
 	uint64_t events;		/* exceptions written as EVENT */
@@ -100,7 +102,8 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
  * -ENOMEM, likewise.
  * Targets: a taken jump or branch carries the one that it was given, 0 too (a call of NULL is
  * one). A taken ecall or ebreak carries none, an xRET none if it is 0 (not recorded); nor does a
- * branch of Arm's by a register if it is 0 and the next block is elsewhere.
+ * branch of Arm's by a register if it is 0 and the next block is elsewhere. Of a block of RISC-V's
+ * that ends with a jump which is not conditional and not taken all but the jump is written.
  */
 struct flowtap_sink *flowtap_stf_sink(struct flowtap_stf *stf);
 

@@ -425,6 +425,29 @@ TEST_F(stf, a_jump_to_null_has_a_target_and_so_does_every_length_of_opcode)
 	EXPECT_RULES_KEPT();
 }
 
+#define LEFT_OUT(address) "03 #'gap no_address size=unknown address=" address			\
+	" detail=where this jump went is not known, and STF has no jump without a target'"
+
+/* What is before it in its block is written: the first time, and once it was rendered. */
+TEST_F(stf, a_jump_to_nobody_knows_where_is_left_out_and_that_is_told)
+{
+	BLOCK(WIDE, false, 0x3000e);
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_NO_CODE));
+	BLOCK(WIDE, true, 0x20000);
+	BLOCK(RET, true, 0x30004);
+	BLOCK(WIDE, false, 0x3000e);
+	BLOCK(RET, false, 0x20002);
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0400030000000000"), MODE_U,
+		    "f1 0100", "f1 8545", "f1 0100", LEFT_OUT("3000a"), "03 #'gap no_code'",
+		    "09 0400030000000000", "f1 0100", "f1 8545", "f1 0100",
+		    "1f 0000020000000000", "f0 67800000", "1f 0400030000000000", "f1 8280",
+		    "f1 0100", "f1 8545", "f1 0100", LEFT_OUT("3000a"), LEFT_OUT("20000"),
+		    "09 0c00010000000000", "f1 8545");
+	EXPECT_RULES_KEPT();
+	EXPECT_EQ(4, flowtap_stf_counts(self->stf)->gaps);
+}
+
 /* Said of the block before, it does not explain what comes after it. */
 TEST_F(stf, an_explanation_holds_for_the_next_block_only)
 {
