@@ -312,19 +312,26 @@ static Elf_Data *contents(Elf_Scn *section)
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
+/* The first table of this type, and its symbols' names; NULL: there are none that can be held. */
+static Elf_Data *table_of(Elf *elf, uint32_t type, Elf_Data **names)
+{
+	GElf_Shdr header;
+	Elf_Data *table = contents(find_table(elf, type, &header));
+
+	*names = table && table->d_type == ELF_T_SYM ? contents(elf_getscn(elf, header.sh_link)) :
+						       NULL;
+	return *names ? table : NULL;
+}
+
 int flowtap_elf_symbols(struct flowtap_elf *elf, bool dynamic, struct flowtap_symbols **out)
 {
 	struct flowtap_symbols *symbols;
 	Elf_Data *table, *names;
-	GElf_Shdr header;
 	GElf_Sym symbol;
 	size_t entry, n;
 
-	table = contents(find_table(elf->elf, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &header));
-	if (!table || table->d_type != ELF_T_SYM)
-		return -ENOENT;
-	names = contents(elf_getscn(elf->elf, header.sh_link));
-	if (!names)
+	table = table_of(elf->elf, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &names);
+	if (!table)
 		return -ENOENT;
 	entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
 	if (!entry)
@@ -353,6 +360,23 @@ int flowtap_elf_symbols(struct flowtap_elf *elf, bool dynamic, struct flowtap_sy
 	}
 	*out = symbols;
 	return 0;
+}
+
+int flowtap_elf_symbol_address(Elf *elf, const char *name, uint64_t *address)
+{
+	const size_t size = strlen(name) + 1;
+	Elf_Data *table, *names;
+	GElf_Sym symbol;
+
+	table = table_of(elf, SHT_SYMTAB, &names);
+	for (int i = 0; table && i < INT32_MAX && gelf_getsym(table, i, &symbol); i++) {
+		if (size > names->d_size || symbol.st_name > names->d_size - size ||
+		    memcmp((const char *)names->d_buf + symbol.st_name, name, size))
+			continue;
+		*address = symbol.st_value;
+		return 0;
+	}
+	return -ENOENT;
 }
 
 void flowtap_symbols_free(struct flowtap_symbols *symbols)

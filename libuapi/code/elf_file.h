@@ -4,6 +4,7 @@
 #define FLOWTAP_LIBUAPI_CODE_ELF_FILE_H
 
 #include <flowtap/address_map.h>
+#include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +54,11 @@ void flowtap_symbols_free(struct flowtap_symbols *symbols);
 /* The function at `address` (of the file), and *offset from its start; NULL. Owned by symbols. */
 const char *flowtap_symbols_find(const struct flowtap_symbols *symbols, uint64_t address,
 				 uint64_t *offset);
+
+/*
+ * The address that .symtab gives the first symbol of this name. elf: of a file that is not
+ * flowtap_elf_is_extended. 0 and *address; -ENOENT: no such symbol, or no table that can be held.
+ */
+int flowtap_elf_symbol_address(Elf *elf, const char *name, uint64_t *address);
 
 #endif /* FLOWTAP_LIBUAPI_CODE_ELF_FILE_H */

@@ -18,7 +18,6 @@
 
 #define TEXT_MAX (256ULL << 20)
 #define PART (1U << 20)		/* a multiple of FLOWTAP_KERNEL_PAGE */
-#define SYMBOLS_MAX (64 << 20)	/* entries looked at */
 
 /* Where distributions and builds have it; %s is the release. */
 static const char *const patterns[] = {
@@ -57,30 +56,6 @@ static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
 	return fd;
 }
 
-/* 0 and the address that the file itself gives a symbol. */
-static int find_symbol(Elf *elf, const char *name, uint64_t *address)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	GElf_Sym symbol;
-	Elf_Data *data;
-
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
-			continue;
-		data = elf_getdata(section, NULL);
-		for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
-			const char *string = elf_strptr(elf, header.sh_link, symbol.st_name);
-
-			if (!string || strcmp(string, name))
-				continue;
-			*address = symbol.st_value;
-			return 0;
-		}
-	}
-	return -ENOEXEC;
-}
-
 /* *any: some of it is in the map. */
 static int add_segment(struct flowtap_address_map *map, int fd, const GElf_Phdr *segment,
 		       uint64_t move, bool *any)
@@ -114,9 +89,10 @@ static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_addr
 	GElf_Phdr segment;
 	size_t n = 0;
 	bool any = false;
-	int err = find_symbol(elf, perfdata->kernel_symbol, &address);
+	int err = 0;
 
-	if (!err && elf_getphdrnum(elf, &n))
+	if (flowtap_elf_symbol_address(elf, perfdata->kernel_symbol, &address) ||
+	    elf_getphdrnum(elf, &n))
 		err = -ENOEXEC;
 	for (size_t i = 0; !err && i < n && i < INT_MAX; i++) {
 		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||

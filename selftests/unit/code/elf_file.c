@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <libelf.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -123,6 +124,56 @@ TEST_F(elf, has_its_build_id_in_its_first_notes)
 	}
 	EXPECT_EQ(20, found[0]);
 	EXPECT_EQ(0, found[1]);
+}
+
+/* In a file of this size. */
+static int symbol_address(FIXTURE_DATA(elf) *self, off_t size, const char *name, uint64_t *address)
+{
+	Elf *elf;
+	int err;
+
+	if (open_sparse(self) || ftruncate(self->fd, size))
+		abort();
+	elf = elf_begin(self->fd, ELF_C_READ, NULL);
+	err = flowtap_elf_symbol_address(elf, name, address);
+	elf_end(elf);
+	return err;
+}
+
+TEST_F(elf, gives_the_address_of_a_symbol)
+{
+	struct tiny *tiny = (void *)self->bytes;
+	uint64_t address = 0;
+
+	EXPECT_EQ(0, symbol_address(self, SPARSE, "first", &address));
+	EXPECT_EQ(TINY_CODE_ADDRESS, address);
+	EXPECT_EQ(0, symbol_address(self, SPARSE, "alias", &address));
+	EXPECT_EQ(TINY_CODE_ADDRESS + 0x300, address);
+	EXPECT_EQ(-ENOENT, symbol_address(self, SPARSE, "alia", &address));
+	/* Without the byte that ends it. */
+	tiny->section[4].sh_size = tiny->symbols[7].st_name + 5;
+	EXPECT_EQ(-ENOENT, symbol_address(self, SPARSE, "alias", &address));
+}
+
+TEST_F(elf, has_its_symbols_in_the_first_table)
+{
+	struct tiny *tiny = (void *)self->bytes;
+	uint64_t address;
+
+	tiny->section[6] = tiny->section[3];
+	tiny->section[3].sh_size = sizeof(tiny->symbols[0]);
+	self->header->e_shnum = 7;
+	EXPECT_EQ(-ENOENT, symbol_address(self, SPARSE, "first", &address));
+}
+
+TEST_F(elf, of_a_table_that_is_too_large_nothing_is_read)
+{
+	const uint64_t n = (512UL << 20) / sizeof(Elf64_Sym) + 1;
+	struct tiny *tiny = (void *)self->bytes;
+	uint64_t address;
+
+	tiny->section[3].sh_size = n * sizeof(tiny->symbols[0]);
+	EXPECT_EQ(-ENOENT, symbol_address(self, 600L << 20, "first", &address));
 }
 
 TEST_HARNESS_MAIN
