@@ -58,7 +58,7 @@ struct flowtap_address_map *flowtap_address_map_new(const char *sysroot)
 		return NULL;
 	map->files = flowtap_backing_files_new(sysroot);
 	map->symbols = flowtap_kernel_symbols_new();
-	map->kernel = flowtap_kernel_texts_new(map->symbols);
+	map->kernel = flowtap_kernel_texts_new(map->symbols, 0);
 	if (!map->files || !map->symbols || !map->kernel) {
 		flowtap_address_map_free(map);
 		return NULL;

@@ -37,6 +37,7 @@ struct kernel_era {
 
 static const char changed[] = "the text here changed while it was recorded";
 static const char loaded[] = "loaded while it was recorded; its text is known from a moment later";
+static const char restless[] = "its text changed too often to be followed";
 static const char absent[] = "this part of the text was not recorded, or is damaged";
 
 void kernel_history_drop(struct kernel_region *region)
@@ -336,6 +337,26 @@ int kernel_history_build(struct kernel_region *region, struct flowtap_kernel_sym
 	free(bases);
 	free(changes);
 	return err;
+}
+
+int kernel_history_give_up(struct kernel_region *region)
+{
+	const struct span whole = {
+		.start = region->start, .end = region->end, .missing = restless,
+	};
+	struct kernel_era *era = calloc(1, sizeof(*era));
+
+	if (!era)
+		return -ENOMEM;
+	kernel_history_drop(region);
+	era->from = region->begin_time;
+	era->until = region->end_time;
+	region->eras = era;
+	region->n_eras = 1;
+	if (!push(&era->spans, &whole))
+		return 0;
+	kernel_history_drop(region);
+	return -ENOMEM;
 }
 
 static const struct kernel_era *era_at(const struct kernel_region *region, uint64_t time)

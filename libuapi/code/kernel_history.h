@@ -38,6 +38,8 @@ struct kernel_region {
 
 /* Makes the eras. 0 or -ENOMEM. */
 int kernel_history_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols);
+/* Makes one of which all is missing, instead: it cannot be held. 0 or -ENOMEM. */
+int kernel_history_give_up(struct kernel_region *region);
 void kernel_history_drop(struct kernel_region *region);
 /* What it takes, in parts. */
 size_t kernel_history_size(const struct kernel_region *region);

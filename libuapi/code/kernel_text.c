@@ -18,7 +18,8 @@
 #define HELD_MAX (1ULL << 30)		/* bytes of all that looks found */
 #define FINDINGS_MAX 64U		/* different ones of one region */
 #define FILES_MAX (1U << 24)
-#define PARTS_MAX (4U << 20)		/* of timelines, 128 MiB; more are made anew */
+#define PARTS_MAX (4U << 20)		/* of timelines, 128 MiB; more are made anew ... */
+#define EVICTIONS_MAX 64U		/* ... so often, and then given up */
 
 #define PAGE FLOWTAP_KERNEL_PAGE
 
@@ -28,19 +29,23 @@ struct flowtap_kernel_texts {
 	uint32_t n;
 	uint64_t held;
 	uint32_t files;			/* that were given out; 0 is none */
-	size_t parts;			/* of timelines */
+	size_t parts, parts_max;	/* of timelines */
+	unsigned int evictions;		/* of all of them */
 	/* By start; max_end: the greatest end of those up to here. */
 	bool sorted;
 	struct kernel_region **by_start;
 	uint64_t *max_end;
 };
 
-struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols)
+struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols,
+						      size_t limit)
 {
 	struct flowtap_kernel_texts *texts = calloc(1, sizeof(*texts));
 
-	if (texts)
-		texts->symbols = symbols;
+	if (!texts)
+		return NULL;
+	texts->symbols = symbols;
+	texts->parts_max = limit ? limit : PARTS_MAX;
 	return texts;
 }
 
@@ -68,11 +73,16 @@ void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
 	free(texts);
 }
 
+static void drop(struct flowtap_kernel_texts *texts, struct kernel_region *region)
+{
+	texts->parts -= kernel_history_size(region);
+	kernel_history_drop(region);
+}
+
 void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts)
 {
 	for (uint32_t i = 0; i < texts->n; i++)
-		kernel_history_drop(texts->list[i]);
-	texts->parts = 0;
+		drop(texts, texts->list[i]);
 }
 
 static int check(const struct flowtap_kernel_text *text)
@@ -225,7 +235,7 @@ int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
 		region->last_time = text->time;
 		region->last_until = text->until;
 	}
-	kernel_history_drop(region);
+	drop(texts, region);
 	return look_again(texts, region, text, bytes);
 }
 
@@ -259,15 +269,21 @@ static int sort(struct flowtap_kernel_texts *texts)
 	return 0;
 }
 
+/* Timelines that drive out one another in turns would be made at nearly each question. */
 static int build(struct flowtap_kernel_texts *texts, struct kernel_region *region)
 {
+	bool full = texts->parts > texts->parts_max;
 	int err;
 
 	if (region->n_eras)
 		return 0;
-	if (texts->parts > PARTS_MAX)
+	if (full && texts->evictions < EVICTIONS_MAX) {
 		flowtap_kernel_texts_renew(texts);
-	err = kernel_history_build(region, texts->symbols);
+		texts->evictions++;
+		full = false;
+	}
+	err = full ? kernel_history_give_up(region) :
+		     kernel_history_build(region, texts->symbols);
 	texts->parts += kernel_history_size(region);
 	return err;
 }

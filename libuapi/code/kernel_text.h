@@ -23,8 +23,12 @@
 
 struct flowtap_kernel_texts;
 
-/* symbols: borrowed; where functions begin. NULL: no memory. */
-struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols);
+/*
+ * symbols: borrowed; where functions begin. limit: parts of timelines to hold, 0 for 4 Mi, 128 MiB.
+ * NULL: no memory.
+ */
+struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols,
+						      size_t limit);
 void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts);
 
 /* As flowtap_address_map_add_kernel. */
@@ -35,7 +39,8 @@ void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts);
 
 /*
  * What was at address at time: fills all but key; file is below 1 << 24, and 0 where there are no
- * bytes. 0; -ENOENT: nothing is known to be there; -ENOMEM.
+ * bytes. Where timelines that are more than can be held were made anew 64 times, a region that does
+ * not fit beside the others is missing. 0; -ENOENT: nothing is known to be there; -ENOMEM.
  */
 int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time, uint64_t address,
 			      struct flowtap_code *code);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/kernel_text.h"
 #include "support/kselftest_harness.h"
 
 #define AT 0xffffffff80002000ULL
@@ -295,6 +296,74 @@ TEST_F(kernel_text, more_places_than_are_kept_are_one)
 	EXPECT_EQ(byte_at(self->map, 45, AT + 0x1008), 1);
 	free(before);
 	free(after);
+}
+
+/* Two looks that differ in 1024 places, which makes a timeline of 2050 parts. */
+static int add_restless(struct flowtap_kernel_texts *texts, uint32_t region)
+{
+	struct flowtap_kernel_text text = text_of("kernel", AT + region * 4096ULL, 4096, 10, 20);
+	uint8_t bytes[4096];
+	int err;
+
+	text.part_size = text.size;
+	memset(bytes, (int)region, sizeof(bytes));
+	err = flowtap_kernel_texts_add(texts, &text, bytes);
+	for (size_t i = 0; i < sizeof(bytes); i += 4)
+		bytes[i] = (uint8_t)(region + 100);
+	text.time = 30;
+	text.until = 40;
+	return err ? err : flowtap_kernel_texts_add(texts, &text, bytes);
+}
+
+/* They drive out one another for a while: then some stay and the others are given up. */
+TEST(timelines_are_not_made_again_without_end)
+{
+	enum { REGIONS = 16, ROUNDS = 50 };
+	struct flowtap_kernel_symbols *symbols = flowtap_kernel_symbols_new();
+	struct flowtap_kernel_texts *texts = flowtap_kernel_texts_new(symbols, 6000);
+	unsigned int known[ROUNDS] = { 0 };
+	struct flowtap_code code;
+
+	for (uint32_t i = 0; i < REGIONS; i++)
+		ASSERT_EQ(0, add_restless(texts, i));
+	for (size_t n = 0; n < (size_t)ROUNDS * REGIONS; n++) {
+		const uint32_t i = n % REGIONS;
+		const uint64_t at = AT + i * 4096ULL + 4 * n % 4096;
+
+		ASSERT_EQ(0, flowtap_kernel_texts_find(texts, 50, at, &code));
+		EXPECT_STREQ("[kernel]", code.path);
+		if (code.missing) {
+			EXPECT_STREQ("its text changed too often to be followed", code.missing);
+			EXPECT_EQ(NULL, code.bytes);
+			continue;
+		}
+		EXPECT_EQ(i + 100, code.bytes[at - code.start]);
+		known[n / REGIONS]++;
+	}
+	EXPECT_EQ(REGIONS, known[0]);
+	EXPECT_EQ(3, known[ROUNDS - 1]);
+	flowtap_kernel_texts_free(texts);
+	flowtap_kernel_symbols_free(symbols);
+}
+
+/* A timeline that is made anew for a look that has come is none that did not fit. */
+TEST(looks_that_come_between_questions_give_nothing_up)
+{
+	struct flowtap_kernel_symbols *symbols = flowtap_kernel_symbols_new();
+	struct flowtap_kernel_texts *texts = flowtap_kernel_texts_new(symbols, 3000);
+	struct flowtap_kernel_text text = text_of("kernel", AT, 4096, 50, 60);
+	struct flowtap_code code;
+
+	ASSERT_EQ(0, add_restless(texts, 0));
+	for (int i = 0; i < 200; i++) {
+		ASSERT_EQ(0, flowtap_kernel_texts_add(texts, &text, NULL));
+		ASSERT_EQ(0, flowtap_kernel_texts_find(texts, text.until, AT, &code));
+		ASSERT_EQ(NULL, code.missing);
+		text.time += 20;
+		text.until += 20;
+	}
+	flowtap_kernel_texts_free(texts);
+	flowtap_kernel_symbols_free(symbols);
 }
 
 TEST_F(kernel_text, symbols_of_nonsense)
