@@ -160,7 +160,9 @@ static bool fails(const struct lines *lines, const struct flowtap_block *block)
 		return !compares(block) && (block->conditional || !block->direct ||
 					    block->target != block->address + block->size);
 	default:
-		return block->conditional && lines->options.untaken_skipped && !lines->form.columns;
+		/* A vendor's instruction of RV64, which may be a branch, is not direct. */
+		return block->conditional && block->direct && lines->options.untaken_skipped &&
+		       !lines->form.columns;
 	}
 }
 

@@ -13,7 +13,7 @@
 
 #define CODE(...) .bytes = (const uint8_t[]){ __VA_ARGS__ }
 
-enum { CALL, LINK_T0, BRANCH, ECALL, RET, A64_CALL, A32_IF, T32_CALL, BLOCKS };
+enum { CALL, LINK_T0, BRANCH, ECALL, RET, VENDOR, A64_CALL, A32_IF, T32_CALL, BLOCKS };
 
 static const struct flowtap_block templates[BLOCKS] = {
 	[CALL] = { .address = 0x80000000, .size = 6, .instructions = 2, .last = 2,
@@ -28,6 +28,8 @@ static const struct flowtap_block templates[BLOCKS] = {
 		    .end = FLOWTAP_TRANSFER_EXCEPTION },
 	[RET] = { .address = 0x80000020, .size = 2, .instructions = 1, CODE(U16(0x8082)),
 		  .end = FLOWTAP_TRANSFER_RETURN },
+	[VENDOR] = { .address = 0x8000000e, .size = 4, .instructions = 1, CODE(U32(0x0b)),
+		     .conditional = true, .end = FLOWTAP_TRANSFER_INDIRECT_JUMP },
 	[A64_CALL] = { .address = 0x210804, .size = 4, .instructions = 1, .link = true,
 		       .isa = FLOWTAP_ISA_A64, CODE(U32(0xd63f0000)),
 		       .end = FLOWTAP_ARM_INDIRECT_CALL },
@@ -164,6 +166,7 @@ TEST(modes_are_told_if_asked_for_and_what_was_skipped)
 	EXPECT_EQ(0, sink_context(run.sink, 0, 0, 0, 0));
 	EXPECT_EQ(0, sink_gap(run.sink, FLOWTAP_GAP_TRAP));
 	BLOCK(BRANCH, false, 0x8000000e);
+	BLOCK(VENDOR, false, 0x80000012);
 	EXPECT_LINES("1 clk 0 IS (1) 00008004 1a000792 A usr_ns : .inst 0x1a000792\n"
 		     "2 clk 0 IS (2) 00008004 1a000792 A svc_s : .inst 0x1a000792\n"
 		     "3 clk 0 IS (3) 00008004 1a000792 A svc_ns : .inst 0x1a000792\n"
@@ -173,7 +176,8 @@ TEST(modes_are_told_if_asked_for_and_what_was_skipped)
 		     "6 clk 0 IT (6) 00008004 1a000792 A svc_ns : .inst 0x1a000792\n"
 		     "7 clk 0 IT (7) 0000000000210804 d63f0000 A usr_ns : .inst 0xd63f0000\n"
 		     "7 clk R x30 0000000000210808\n"
-		     "9 clk 0 IS (9) 000000008000000c c501 A usr_ns : .2byte 0xc501\n");
+		     "9 clk 0 IS (9) 000000008000000c c501 A usr_ns : .2byte 0xc501\n"
+		     "10 clk 0 IT (10) 000000008000000e 0000000b A usr_ns : .4byte 0xb\n");
 	run_free(&run);
 }
 
