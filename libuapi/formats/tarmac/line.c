@@ -261,7 +261,7 @@ static bool is_set(const char *word, size_t size)
 {
 	if (size == 3)
 		return word_is(word, size, "T16") || word_is(word, size, "T32");
-	return size == 1 && strchr("ATOEX", *word);
+	return size == 1 && *word && strchr("ATOEX", *word);
 }
 
 /* Opcode, or dashes where none was fetched. */
@@ -279,11 +279,20 @@ static const char *parse_opcode(struct tarmac_scan *scan, struct tarmac_instruct
 	return insn->digits == 4 || insn->digits == 8 ? NULL : "an opcode has 4 or 8 digits";
 }
 
+static const char *set_address(struct tarmac_instruction *insn, uint64_t address,
+			       unsigned int digits)
+{
+	insn->address = address;
+	insn->address_digits = (uint8_t)digits;
+	return digits && digits <= 16 ? NULL : "an address has up to 16 digits";
+}
+
 static const char *parse_address(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
-	insn->address_digits = (uint8_t)scan_hex(scan, &insn->address);
-	return insn->address_digits && insn->address_digits <= 16 ? NULL :
-	       "an address has up to 16 digits";
+	uint64_t address;
+	unsigned int digits = scan_hex(scan, &address);
+
+	return set_address(insn, address, digits);
 }
 
 /* (ADDRESS:OPCODE) */
@@ -363,12 +372,10 @@ static const char *parse_row(struct tarmac_scan *scan, struct tarmac_instruction
 	size = tarmac_word(&after, &word);
 	if (bracket.two && is_set(word, size) &&
 	    (bracket.second_digits == 4 || bracket.second_digits == 8)) {
-		insn->address = bracket.first;
-		insn->address_digits = bracket.first_digits;
 		insn->opcode = (uint32_t)bracket.second;
 		insn->digits = bracket.second_digits;
 		insn->spec = true;
-		return NULL;
+		return set_address(insn, bracket.first, bracket.first_digits);
 	}
 	tarmac_blanks(scan);
 	after = *scan;
@@ -382,9 +389,8 @@ static const char *parse_row(struct tarmac_scan *scan, struct tarmac_instruction
 
 		size = tarmac_word(&set, &word);
 		if (is_set(word, size)) {
-			insn->address = bracket.first;
-			insn->address_digits = bracket.first_digits;
-			return parse_opcode(&after, insn);
+			wrong = set_address(insn, bracket.first, bracket.first_digits);
+			return wrong ? wrong : parse_opcode(&after, insn);
 		}
 	}
 	insn->has_id = bracket.there;

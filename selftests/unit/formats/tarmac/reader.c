@@ -179,6 +179,17 @@ TEST(a_mode_of_null_bytes_is_none)
 	text_read_done(&text);
 }
 
+TEST(an_instruction_set_of_a_null_byte_is_none)
+{
+	static const char input[] = "1 clk IT (1) 00008000 e1a00000 \0 svc : MOV\n";
+	struct text_read text;
+
+	text_read_bytes(&text, flowtap_tarmac_read, input, sizeof(input) - 1);
+	EXPECT_EQ(0, text.status);
+	EXPECT_STREQ("1:the instruction set is missing (A, T, O); ", text.problems);
+	text_read_done(&text);
+}
+
 /* Where an Arm's trace begins no instruction has told yet that it is one. */
 TEST(a_reset_before_the_first_instruction)
 {
@@ -471,6 +482,10 @@ TEST(what_is_no_line_is_told_becomes_a_gap_and_reading_goes_on)
 		{ "2 clk ES  (0000000000001004 d503201f) O el1h_ns: NOP",
 		  "`:` is missing between address and opcode" },
 		{ "2 clk ES  (00000000000010040:d503201f) O el1h_ns: NOP",
+		  "an address has up to 16 digits" },
+		{ "2 clk IT (10000000000008000:e1a00000) A svc: MOV",
+		  "an address has up to 16 digits" },
+		{ "2 clk IT (10000000000008000) e1a00000 A svc: MOV",
 		  "an address has up to 16 digits" },
 		{ "2 clk ES  (0000000000001004:d5032) O el1h_ns: NOP",
 		  "an opcode has 4 or 8 digits" },
