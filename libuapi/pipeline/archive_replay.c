@@ -298,7 +298,8 @@ static int apply_events(struct pass *pass)
 		if (!err)
 			continue;
 		set_lossy(pass);
-		damaged(pass, event->offset - pass->base,
+		damaged(pass, event->offset - pass->base -
+			sizeof(struct flowtap_archive_block_header),
 			err == -EFBIG ? "more code bytes than can be held" :
 			err == -EIO ? "a block that cannot be read again" :
 			"a block of the side band that contradicts itself", event->size);

@@ -327,6 +327,22 @@ TEST_F(replay, damage_is_told_and_passed_over)
 	EXPECT_STREQ(self->seen->reason, "a record of an impossible size");
 }
 
+TEST_F(replay, damage_of_the_side_band_is_told_where_its_block_is)
+{
+	struct flowtap_archive_mapping mapping = { .path_size = 1 };
+	off_t at;
+
+	put_sample(self->writer, 0, 1, 1, 0);
+	flowtap_archive_flush(self->writer);
+	at = lseek(self->fd, 0, SEEK_CUR);
+	flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_MAPPING, 0, 0, &mapping,
+			      sizeof(mapping), NULL, 0);
+	ASSERT_EQ(RUN(), 0);
+	EXPECT_EQ(self->seen->damages, 1);
+	EXPECT_STREQ(self->seen->reason, "a block of the side band that contradicts itself");
+	EXPECT_EQ(self->seen->damage_offset, (uint64_t)at);
+}
+
 TEST_F(replay, truncated_at_every_byte)
 {
 	uint64_t most = 0;
