@@ -12,26 +12,26 @@
 static const struct stf_ability unknown;
 
 /*
- * What may branch, and is no branch of RV64: C.JAL; of the encodings of C.FSDSP Zcmt's CM.JT and
- * CM.JALT, Zcmp's CM.POPRETZ and CM.POPRET.
+ * What may branch, and is no branch of RV64GC: RV32's C.JAL; of the encodings of C.FSDSP Zcmt's
+ * CM.JT and CM.JALT, Zcmp's CM.POPRETZ and CM.POPRET, which RV64 without Zcd has as well.
  */
-static bool is_rv32(const uint8_t *opcode)
+static bool may_branch(bool rv32, const uint8_t *opcode)
 {
 	unsigned int half = opcode[0] | opcode[1] << 8;
 
-	if ((half & 0xe003) == 0x2001)
+	if (rv32 && (half & 0xe003) == 0x2001)
 		return true;
 	return (half & 0xe003) == 0xa002 && (!(half >> 10 & 7) || (half >> 8 & 0x1d) == 0x1c);
 }
 
-/* Where RV32 is not RV64 nothing is known. */
+/* Where it may be other than RV64GC nothing is known. */
 static struct stf_ability riscv_ability(bool rv32, uint64_t pc, const uint8_t *opcode, size_t size)
 {
 	struct flowtap_riscv_insn insn;
 	bool jumps, returns;
 	uint64_t target;
 
-	if (rv32 && size == 2 && is_rv32(opcode))
+	if (size == 2 && may_branch(rv32, opcode))
 		return unknown;
 	if (flowtap_riscv_classify(opcode, size, &insn) || insn.length != size)
 		return unknown;

@@ -85,7 +85,7 @@ static enum opcode_kind kind_16(uint32_t opcode, bool rv32, int64_t *offset)
 		return opcode == 0x9002 ? OPCODE_TRAP : OPCODE_BAD;
 	case 0xa002:
 		/* c.fsdsp, or Zcmt's cm.jt and cm.jalt, Zcmp's cm.popretz and cm.popret. */
-		if (rv32 && (opcode >> 10 == 0x28 || opcode >> 8 == 0xbc || opcode >> 8 == 0xbe))
+		if (opcode >> 10 == 0x28 || opcode >> 8 == 0xbc || opcode >> 8 == 0xbe)
 			return OPCODE_ANY;
 	}
 	return OPCODE_PLAIN;

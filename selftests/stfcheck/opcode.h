@@ -14,7 +14,8 @@ enum opcode_kind {
 	OPCODE_RETURN,		/* sret, mret, mnret, dret; ERET */
 	OPCODE_TRAP,		/* ecall, ebreak */
 	OPCODE_BAD,		/* of another length than its record, or defined to be illegal */
-	OPCODE_ANY,		/* nobody's business: of A32 and T32 only direct branches are known */
+	/* Nobody's business: of A32 and T32 only direct branches are known; c.fsdsp may be one. */
+	OPCODE_ANY,
 };
 
 /* *offset: of direct ones. rv32: C.JAL is there, where RV64 has C.ADDIW. */
