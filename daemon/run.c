@@ -128,7 +128,12 @@ static void swap_lists(struct conf_list *a, struct conf_list *b)
 /* Streams are of whole CPUs or of tasks, and programs are loaded or not, from the start on. */
 static void reload_tasks(struct run *run, struct conf *conf)
 {
-	if (rules_wide(conf) != rules_wide(&run->conf) || rules_any(conf) != rules_any(&run->conf)) {
+	struct conf would = *conf;
+
+	/* A reload changes no pids. */
+	would.pids = run->conf.pids;
+	if (rules_wide(&would) != rules_wide(&run->conf) ||
+	    rules_any(&would) != rules_any(&run->conf)) {
 		complain("[tasks] is as it was: such a change holds when flowtapd is started again");
 		return;
 	}

@@ -5,6 +5,8 @@
  */
 #include "run_fixture.h"
 
+#include "rules.h"
+
 static void write_conf(char path[128], const char *directory, const char *text)
 {
 	FILE *file;
@@ -111,6 +113,44 @@ TEST_F(run, what_a_reload_cannot_change_is_told)
 		     "flowtapd is started again\"\n", logged_since(&logged));
 	logged_close(&logged);
 	EXPECT_EQ(64U << 20, run.conf.memory);
+}
+
+/* Else everybody would be chosen: the process is not, before flowtapd is started again. */
+TEST_F(run, a_process_does_not_take_the_place_of_all_that_chose)
+{
+	struct logged logged;
+	char path[128], *error;
+
+	conf_free(&run.conf);
+	write_conf(path, self->directory, "[tasks]\ncommand = a\n");
+	ASSERT_EQ(0, conf_load(path, &run.conf, &error));
+	write_conf(path, self->directory, "[tasks]\npid = 1\n");
+	run.path = path;
+	run.reload = true;
+	logged_open(&logged);
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_TRUE(strstr(logged_since(&logged), "[tasks] is as it was: such a change holds when "
+			   "flowtapd is started again"));
+	logged_close(&logged);
+	EXPECT_EQ(1, run.conf.commands.n);
+	EXPECT_FALSE(rules_wide(&run.conf));
+}
+
+/* The one that was named at the start goes on being chosen, and so do others beside it. */
+TEST_F(run, beside_a_process_that_holds_a_reload_names_others)
+{
+	char path[128], *error;
+
+	conf_free(&run.conf);
+	write_conf(path, self->directory, "[tasks]\npid = 1\n");
+	ASSERT_EQ(0, conf_load(path, &run.conf, &error));
+	write_conf(path, self->directory, "[tasks]\nexclude_command = a\n");
+	run.path = path;
+	run.reload = true;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(1, run.conf.pids.n);
+	EXPECT_EQ(1, run.conf.not_commands.n);
+	EXPECT_FALSE(rules_wide(&run.conf));
 }
 
 TEST_HARNESS_MAIN
