@@ -327,6 +327,8 @@ static int end(struct run *run)
 	notify_send(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
+	/* Else who is stopped until he is chosen would wait for the disk as well. */
+	choice_end(run->choice);
 	disk_begin(&run->disk);
 	run_end_unfinished(run);
 	disk_end(&run->disk);

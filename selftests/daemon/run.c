@@ -264,6 +264,18 @@ TEST_F(run, a_slow_disk_is_waited_for_at_the_end)
 	logged_close(&logged);
 }
 
+/* Nobody serves the choice at the end: who is stopped until he is chosen would wait as long. */
+TEST_F(run, nobody_is_chosen_while_the_end_waits_for_the_disk)
+{
+	hold_disk();
+	slow_disk.releases = 2;
+	fake.turns = 1;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(1, fake.choice_ends);
+	EXPECT_EQ(1, fake.waits_before);
+	EXPECT_LT(1, slow_disk.waits);
+}
+
 /* What it has not taken then is told, and is there as far as the next flowtapd finds it. */
 TEST_F(run, a_disk_that_does_not_answer_is_not_waited_for_at_the_end)
 {

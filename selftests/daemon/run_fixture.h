@@ -62,6 +62,8 @@ static struct {
 	bool late_error;		/* of what the thread syncs */
 	unsigned int released_at;	/* then the disk takes what it held; 0: never */
 	int manager;			/* its socket, where nobody hears before the last turn */
+	unsigned int choice_ends;
+	unsigned int waits_before;	/* for the disk's thread, before the last of them */
 } fake;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -213,6 +215,13 @@ int fsync(int fd)
 		}
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+void choice_end(struct choice *choice)
+{
+	(void)choice;
+	fake.choice_ends++;
+	fake.waits_before = slow_disk.waits;
 }
 
 void event_deleted(const struct run *of, unsigned int deleted)
