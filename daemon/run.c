@@ -54,7 +54,7 @@ static void work_after(struct run *run, uint64_t now)
 	const uint64_t before = run->after.deleted;
 
 	after_step(&run->after, now, run_wall_seconds());
-	run->figures.segments_deleted += run->after.deleted - before;
+	run_count_deleted(run, (unsigned int)(run->after.deleted - before));
 	event_left(&run->after.left);
 	run->after.left = (struct store_left){ 0 };
 	/* One that is not finished yet names files as well. */

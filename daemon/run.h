@@ -114,6 +114,8 @@ const char *run_state_name(enum run_state state);
  * wrong.
  */
 void run_end_segment(struct run *run, const char *why);
+/* So many segments went to make space: counted and told, as is one that could not be deleted. */
+void run_count_deleted(struct run *run, unsigned int deleted);
 /* The first segment of a collect that was just opened. 0; -ENOSPC: no space; -errno. */
 int run_begin_segment(struct run *run);
 /* Ends it when it is due, and begins another. */

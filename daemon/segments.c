@@ -23,8 +23,7 @@ uint64_t run_wall_seconds(void)
 	return (uint64_t)now.tv_sec;
 }
 
-/* The oldest went, and what could not. */
-static void count_deleted(struct run *run, unsigned int deleted)
+void run_count_deleted(struct run *run, unsigned int deleted)
 {
 	const char *name;
 	int error = store_undeleted(run->store, &name);
@@ -46,7 +45,7 @@ static void count_segment(struct run *run, const struct store_facts *facts)
 	event_ended(run, facts);
 	/* It may have become larger than it was to be. */
 	store_make_space(run->store, 0, &deleted);
-	count_deleted(run, deleted);
+	run_count_deleted(run, deleted);
 	error = store_index_error(run->store);
 	if (error)
 		complain("cannot write the index in '%s': %s", run->conf.directory, strerror(-error));
@@ -100,7 +99,7 @@ static void make_space(struct run *run, int error)
 		return;
 	store_refused(run->store);
 	if (store_fits(run->store, 0))
-		count_deleted(run, store_delete_oldest(run->store));
+		run_count_deleted(run, store_delete_oldest(run->store));
 }
 
 /* Segments that were not finished when they ended, or a piece of one. As store_retry. */
@@ -146,7 +145,7 @@ static int next_segment(struct run *run, const char *why)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has space for both. */
 	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
-	count_deleted(run, deleted);
+	run_count_deleted(run, deleted);
 	if (error)
 		return error;
 	error = begin_file(run, facts.ended);

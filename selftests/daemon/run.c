@@ -74,6 +74,38 @@ TEST_F(run, where_the_disk_takes_no_more_the_oldest_goes)
 	EXPECT_EQ(2, fake.ons);
 }
 
+/* A child that works, and writes nothing. */
+static pid_t start_child(void)
+{
+	const pid_t child = fork();
+
+	if (child < 0)
+		abort();
+	while (!child)
+		pause();
+	return child;
+}
+
+TEST_F(run, what_goes_for_what_a_child_writes_is_told_and_counted)
+{
+	size_t n;
+
+	snprintf(run.after.segment, sizeof(run.after.segment), "%s",
+		 store_segments(run.store, &n)[2].name);
+	ASSERT_EQ(0, store_work_begin(run.store, STORE_PACKING, run.after.segment));
+	run.after.work = STORE_PACKING;
+	run.after.child = start_child();
+	fake.crowded = true;
+	fake.turns = 1;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(3, run.after.deleted);
+	/* And the last one, which no child worked on. */
+	EXPECT_EQ(4, fake.deleted);
+	EXPECT_EQ(4, run.figures.segments_deleted);
+	EXPECT_EQ(0, run.after.child);
+	after_close(&run.after);
+}
+
 /* A file that is open somewhere gives nothing back; what others write takes it. */
 TEST_F(run, where_that_makes_no_room_the_rest_does_not_go_at_once)
 {

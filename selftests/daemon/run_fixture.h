@@ -51,6 +51,7 @@ static struct {
 	unsigned int on_taken, taken;	/* collect_take, of them with it on */
 	unsigned int on_synced, synced;	/* files that were synced, of them with it on */
 	unsigned int deleted;
+	bool crowded;			/* from the first turn on the disk has room for no segment */
 	int full;			/* the last error of an event */
 	int next;			/* the last file that was prepared */
 	uint32_t limited;		/* the budget of the CPU when it was told of */
@@ -126,6 +127,8 @@ int collect_wait(struct collect *collect, int timeout_ms)
 	if ((fake.rotate_at && fake.turns == fake.rotate_at) ||
 	    (fake.turns < 32 && fake.rotate >> fake.turns & 1))
 		run.rotate = true;
+	if (fake.crowded)
+		store_limit(run.store, &(struct store_limits){ .free = UINT64_MAX });
 	if (fake.sick_until) {
 		run.rotate = fake.turns > fake.sick_until;
 		fake.unsynced = run.rotate ? UINT_MAX : 0;
