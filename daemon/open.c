@@ -36,6 +36,7 @@ static int open_store(struct run *run)
 	if (!syncer_new(&run->syncer))
 		store_sync_by(run->store, run->syncer);
 	event_left(&left);
+	run_count_deleted(run, left.deleted);
 	after_init(&run->after, run->store, &after);
 	return 0;
 }

@@ -164,7 +164,6 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 	       struct store **result)
 {
 	struct store *store = calloc(1, sizeof(*store));
-	unsigned int deleted;
 	int error;
 
 	*left = (struct store_left){ 0 };
@@ -186,7 +185,7 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 		return error;
 	}
 	/* That not all of the space can be had is for whoever wants to write to find out. */
-	store_make_space(store, 0, &deleted);
+	store_make_space(store, 0, &left->deleted);
 	index_write(&store->index);
 	*result = store;
 	return 0;

@@ -67,6 +67,7 @@ struct store_left {
 	uint64_t cut;			/* bytes after the last whole blocks, which were cut off */
 	unsigned int waiting;		/* `.part` that are too large for that, and are yet to be finished */
 	uint64_t waiting_bytes;
+	unsigned int deleted;		/* segments that went, since the limits want their space */
 };
 
 /* For the index. */

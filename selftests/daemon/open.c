@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows what of whoever starts flowtapd does not become its own, and who may read its metrics
- * where they are as flowtapd.conf(5) says: at a socket its group, at a port everybody.
+ * where they are as flowtapd.conf(5) says: at a socket its group, at a port everybody; and that
+ * segments which go at the start are told.
  */
 #include "run.h"
 #include "store_internal.h"
@@ -23,6 +24,7 @@
 
 #include "../../tools/common/tool.h"
 #include "folder.h"
+#include "logged.h"
 #include "support/kselftest_harness.h"
 
 /* A shell's `trap '' CHLD` goes through exec: wait then knows of no child. */
@@ -123,6 +125,7 @@ FIXTURE(metrics)
 	char path[80];
 	struct sockaddr_un address;
 	struct asker other, member;
+	unsigned long long free;	/* bytes that others are to find so */
 };
 
 FIXTURE_SETUP(metrics)
@@ -147,9 +150,9 @@ static bool start(FIXTURE_DATA(metrics) *self, const char *metrics, const char *
 
 	if (!file)
 		return false;
-	fprintf(file, "[segments]\ndirectory = %s\nquota = 0\nfree = 0\nimages = no\n"
+	fprintf(file, "[segments]\ndirectory = %s\nquota = 0\nfree = %llu\nimages = no\n"
 		"[control]\nsocket = %s/control\nmetrics = %s\ngroup = %s\n[service]\nuser = root\n",
-		self->directory, self->directory, metrics, group);
+		self->directory, self->free, self->directory, metrics, group);
 	fclose(file);
 	run_open(&self->run, self->path);
 	return self->run.metrics;
@@ -183,6 +186,24 @@ TEST_F(metrics, the_disk_is_waited_for_by_a_thread)
 	ASSERT_TRUE(start(self, self->address.sun_path, ""));
 	EXPECT_NE(NULL, self->run.syncer);
 	EXPECT_EQ(self->run.syncer, self->run.store->syncer);
+	run_close(&self->run);
+}
+
+/* The disk has less than is to stay free. */
+TEST_F(metrics, a_segment_that_goes_at_the_start_is_told_and_counted)
+{
+	struct logged logged;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/0000000001-20261122T120000Z.ftap", self->directory);
+	ASSERT_EQ(0, close(open(path, O_WRONLY | O_CREAT, 0600)));
+	self->free = INT64_MAX;
+	logged_open(&logged);
+	ASSERT_TRUE(start(self, self->address.sun_path, ""));
+	EXPECT_TRUE(strstr(logged_since(&logged),
+			   "level=info event=segments-deleted count=1 bytes_left=0\n"));
+	logged_close(&logged);
+	EXPECT_EQ(1, self->run.figures.segments_deleted);
 	run_close(&self->run);
 }
 

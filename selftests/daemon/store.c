@@ -199,6 +199,19 @@ TEST_F(store, the_oldest_go_first_and_other_files_stay)
 	EXPECT_FALSE(strstr(index_text(self), "0000000006-"));
 }
 
+TEST_F(store, what_goes_when_it_is_opened_is_counted)
+{
+	struct store_limits limits = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self->store, "size"));
+	limits.quota = store_bytes(self->store) / 3;
+	ASSERT_EQ(0, reopen(self, &limits));
+	EXPECT_EQ(2, self->left.deleted);
+	ASSERT_EQ(0, reopen(self, &limits));
+	EXPECT_EQ(0, self->left.deleted);
+}
+
 #define THIRD "0000000003-20261122T120000Z"
 
 static void put_directory(const FIXTURE_DATA(store) *self, const char *name)
