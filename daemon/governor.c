@@ -7,12 +7,18 @@
 void governor_init(struct governor *governor, uint32_t cpu_budget, uint32_t loss_budget,
 		   uint32_t least)
 {
-	*governor = (struct governor){
-		.cpu_budget = cpu_budget,
-		.loss_budget = loss_budget,
-		.least = least < 1 ? 1 : least > GOVERNOR_WHOLE ? GOVERNOR_WHOLE : least,
-		.share = GOVERNOR_WHOLE,
-	};
+	*governor = (struct governor){ .share = GOVERNOR_WHOLE };
+	governor_change(governor, cpu_budget, loss_budget, least);
+}
+
+void governor_change(struct governor *governor, uint32_t cpu_budget, uint32_t loss_budget,
+		     uint32_t least)
+{
+	governor->cpu_budget = cpu_budget;
+	governor->loss_budget = loss_budget;
+	governor->least = least < 1 ? 1 : least > GOVERNOR_WHOLE ? GOVERNOR_WHOLE : least;
+	if (governor->share < governor->least)
+		governor->share = governor->least;
 }
 
 /* part of whole in millionths; what does not fit is as much as fits. */

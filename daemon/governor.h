@@ -26,7 +26,7 @@ enum governor_cause {
 };
 
 struct governor {
-	/* Set by governor_init. */
+	/* Set by governor_init and governor_change. */
 	uint32_t cpu_budget;	/* millionths of one CPU */
 	uint32_t loss_budget;	/* millionths of all that was recorded */
 	uint32_t least;		/* share that it does not go below */
@@ -51,6 +51,9 @@ struct governor_measure {
 /* Budgets of 0: of it there may be none. least: at least 1. The share is whole. */
 void governor_init(struct governor *governor, uint32_t cpu_budget, uint32_t loss_budget,
 		   uint32_t least);
+/* Other ones from now on. What it saw stays, and the share, unless that is below the least now. */
+void governor_change(struct governor *governor, uint32_t cpu_budget, uint32_t loss_budget,
+		     uint32_t least);
 /* A step: why the share is another one now, or GOVERNOR_STAYS. No time elapsed: it stays. */
 enum governor_cause governor_step(struct governor *governor,
 				  const struct governor_measure *measure);

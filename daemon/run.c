@@ -180,7 +180,7 @@ static void reload(struct run *run)
 		after_change(&run->after, &after);
 		if (run->images)
 			images_limit(run->images, conf.quota / 4, conf.free);
-		governor_init(&run->governor, conf.cpu, conf.loss, conf.least);
+		governor_change(&run->governor, conf.cpu, conf.loss, conf.least);
 		collect_limit(&run->collect);
 		run->retry = 0;
 		reload_tasks(run, &conf);

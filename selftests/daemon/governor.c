@@ -194,6 +194,29 @@ TEST(what_costs_too_much_by_itself_gets_the_least)
 	EXPECT_EQ(500000, governor.cpu);
 }
 
+TEST(other_budgets_forget_nothing_of_what_it_saw)
+{
+	const struct governor before = { .cpu_budget = 10000, .loss_budget = 1, .least = 10,
+					 .share = 1000, .cpu = 2, .loss = 3, .calm = 4, .debt = 5 };
+	struct governor governor = before;
+
+	governor_change(&governor, 20000, 7, 1000);
+	EXPECT_EQ(20000, governor.cpu_budget);
+	EXPECT_EQ(7, governor.loss_budget);
+	EXPECT_EQ(1000, governor.least);
+	EXPECT_EQ(before.share, governor.share);
+	EXPECT_EQ(before.cpu, governor.cpu);
+	EXPECT_EQ(before.loss, governor.loss);
+	EXPECT_EQ(before.calm, governor.calm);
+	EXPECT_EQ(before.debt, governor.debt);
+	/* The least is recorded anyway. */
+	governor_change(&governor, 20000, 7, 1001);
+	EXPECT_EQ(1001, governor.share);
+	governor_change(&governor, 20000, 7, 0);
+	EXPECT_EQ(1, governor.least);
+	EXPECT_EQ(1001, governor.share);
+}
+
 TEST(any_figures_leave_it_within_its_bounds)
 {
 	static const uint64_t values[] = { 0, 1, 2, 999999, 1000000, SECOND, UINT32_MAX,

@@ -30,6 +30,22 @@ TEST_F(run, another_budget_is_told_to_what_looks_for_processes)
 	EXPECT_EQ(70000, fake.limited);
 }
 
+/* Else each reload would be several seconds of many times the budget. */
+TEST_F(run, a_reload_records_no_more_than_before)
+{
+	char path[128];
+
+	write_conf(path, self->directory, "[budget]\ncpu = 7%\n");
+	run.path = path;
+	run.reload = true;
+	run.governor.share = 100000;
+	run.governor.debt = 5;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(70000, run.governor.cpu_budget);
+	EXPECT_EQ(100000, run.governor.share);
+	EXPECT_EQ(5, run.governor.debt);
+}
+
 /* As --check-config prints it. */
 static void print(const struct conf *conf, char text[8192])
 {
