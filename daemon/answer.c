@@ -185,6 +185,10 @@ static const struct command_error *ask_start(struct run *run, const struct serve
 		return &is_lent;
 	if (run->state == RUN_STOPPED)
 		run->state = run->full_since ? RUN_FULL : RUN_RECORDING;
+	/* As if it had become full so much later. */
+	if (run->full_stopped)
+		run->full_since += number_now() - run->full_stopped;
+	run->full_stopped = 0;
 	return NULL;
 }
 
@@ -195,6 +199,8 @@ static const struct command_error *ask_stop(struct run *run, const struct server
 		run->lease.before = RUN_STOPPED;
 	else
 		run->state = RUN_STOPPED;
+	if (run->full_since && !run->full_stopped)
+		run->full_stopped = number_now();
 	return NULL;
 }
 

@@ -68,7 +68,7 @@ void run_measure(struct run *run)
 	figures->share = run->governor.share;
 	figures->duty = run->state == RUN_RECORDING && !run->collect.paused ?
 		governor_duty(&run->governor, run->conf.on_time, run->conf.on_period) : 0;
-	figures->full = run->full + (run->full_since ? number_now() - run->full_since : 0);
+	figures->full = run->full + run_full_time(run);
 	figures->disk_slow = run->disk.waited;
 	figures->segments_unfinished = store_unfinished(run->store, false);
 	if (run->images)

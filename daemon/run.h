@@ -72,6 +72,7 @@ struct run {
 	bool unfinished;	/* no segment was begun, since too many are unfinished */
 	uint64_t space_made;	/* when some was made last; 0: never */
 	uint64_t full_since;	/* there is none; 0: there is */
+	uint64_t full_stopped;	/* then somebody stopped it, which does not count; 0: nobody did */
 	uint64_t full;		/* ns, all such times that are over */
 	int full_error;		/* why: -errno */
 	uint64_t segment_began;	/* s since 1970 */
@@ -122,6 +123,8 @@ int run_begin_segment(struct run *run);
 void run_keep_segments(struct run *run, uint64_t now);
 /* There is no space, or the disk takes no more: what is there is finished, and recording waits. */
 void run_wait_for_space(struct run *run, int error);
+/* ns for which there has been no space, without those in which it was stopped; 0: there is. */
+uint64_t run_full_time(const struct run *run);
 /* There is space again: segments are written. */
 void run_full_over(struct run *run);
 /*

@@ -232,6 +232,9 @@ void run_wait_for_space(struct run *run, int error)
 		run->full_since = now;
 	if (run->state == RUN_RECORDING)
 		run->state = RUN_FULL;
+	/* What came before that was yet to be written. */
+	if (run->state == RUN_STOPPED && !run->full_stopped)
+		run->full_stopped = now;
 	if (!soon) {
 		make_space(run, error);
 		run->space_made = now;
@@ -240,10 +243,17 @@ void run_wait_for_space(struct run *run, int error)
 		end_segment(run, "full", collect_pause(&run->collect));
 }
 
+uint64_t run_full_time(const struct run *run)
+{
+	const uint64_t until = run->full_stopped ? run->full_stopped : number_now();
+
+	return run->full_since ? until - run->full_since : 0;
+}
+
 /* The next archive says what is missing before it. */
 static void report_gap(struct run *run)
 {
-	const uint64_t ns = number_now() - run->full_since;
+	const uint64_t ns = run_full_time(run);
 
 	snprintf(run->collect.gap, sizeof(run->collect.gap), "full=%llu.%03llu s: %s\n",
 		 (unsigned long long)(ns / SECOND), (unsigned long long)(ns / 1000000 % 1000),
@@ -260,8 +270,8 @@ static void turn_segment(struct run *run, const char *why)
 
 void run_full_over(struct run *run)
 {
-	run->full += number_now() - run->full_since;
-	run->full_since = 0;
+	run->full += run_full_time(run);
+	run->full_since = run->full_stopped = 0;
 	run->full_error = 0;
 	if (run->state == RUN_FULL)
 		run->state = RUN_RECORDING;

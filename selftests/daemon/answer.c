@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../tools/common/json_reader.h"
+#include "../../tools/common/tool.h"
 #include "run.h"
 #include "support/kselftest_harness.h"
 
@@ -312,6 +313,26 @@ TEST_F(answer, what_the_owner_wants_is_done)
 	self->run.state = RUN_FULL;
 	EXPECT_TRUE(control(self, &owner, "start"));
 	EXPECT_TRUE(says(self, "state", "full"));
+}
+
+/* Nobody waits for room meanwhile, nor is there more of it for that. */
+TEST_F(answer, what_is_stopped_is_not_full_for_longer)
+{
+	const uint64_t now = number_now(), second = 1000000000;
+
+	self->run.state = RUN_FULL;
+	self->run.full_since = now - 7 * second;
+	EXPECT_TRUE(control(self, &owner, "stop"));
+	EXPECT_TRUE(says(self, "state", "stopped"));
+	EXPECT_LE(now, self->run.full_stopped);
+	/* As if that had been then; and only the first time counts. */
+	self->run.full_stopped = now - 4 * second;
+	EXPECT_TRUE(control(self, &owner, "stop"));
+	EXPECT_EQ(now - 4 * second, self->run.full_stopped);
+	EXPECT_TRUE(control(self, &owner, "start"));
+	EXPECT_TRUE(says(self, "state", "full"));
+	EXPECT_EQ(0, self->run.full_stopped);
+	EXPECT_LE(now - 3 * second, self->run.full_since);
 }
 
 TEST_F(answer, a_snapshot_is_asked_for_or_refused)

@@ -92,6 +92,22 @@ TEST(what_the_disk_has_not_taken_is_counted)
 	finish(&run, directory);
 }
 
+/* Each second that could not be recorded, and was to be. */
+TEST(what_is_stopped_is_not_counted_as_full)
+{
+	char directory[] = "/tmp/flowtap-figures-XXXXXX";
+	static struct run run;
+
+	ASSERT_EQ(0, start(&run, directory));
+	governor_init(&run.governor, 1, 1, 1);
+	run.full = 5;
+	run.full_since = 10;
+	run.full_stopped = 17;
+	run_measure(&run);
+	EXPECT_EQ(12, run.figures.full);
+	finish(&run, directory);
+}
+
 static unsigned int count(const char *text, const char *word)
 {
 	unsigned int n = 0;

@@ -125,6 +125,40 @@ TEST_F(run, where_that_makes_no_room_the_rest_does_not_go_at_once)
 	EXPECT_EQ(2, fake.deleted);
 }
 
+TEST_F(run, the_time_in_which_it_is_full_ends_where_it_is_stopped)
+{
+	uint64_t full;
+
+	fake.take_error = -ENOSPC;
+	fake.full_again = true;
+	fake.turns = 6;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(RUN_FULL, run.state);
+	full = run_full_time(&run);
+	EXPECT_LT(0, full);
+	run.state = RUN_STOPPED;
+	run.full_stopped = fake.now;
+	fake.now += HOUR;
+	EXPECT_EQ(full, run_full_time(&run));
+	run_full_over(&run);
+	EXPECT_EQ(full, run.full);
+	EXPECT_EQ(0, run_full_time(&run));
+	EXPECT_EQ(0, run.full_stopped);
+	EXPECT_EQ(RUN_STOPPED, run.state);
+}
+
+/* It is seen when what came before is written. */
+TEST_F(run, what_becomes_full_when_it_is_stopped_is_so_for_no_time)
+{
+	run.state = RUN_STOPPED;
+	fake.take_error = -ENOSPC;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(-ENOSPC, fake.full);
+	EXPECT_EQ(RUN_STOPPED, run.state);
+	EXPECT_LT(0, run.full_since);
+	EXPECT_EQ(0, run_full_time(&run));
+}
+
 /* A piece a second: meanwhile rings are emptied and the service manager hears of it. */
 TEST_F(run, what_the_disk_did_not_take_is_written_again_between_turns)
 {
