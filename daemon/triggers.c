@@ -17,7 +17,8 @@ int run_trigger(struct run *run, const struct flowtap_archive_trigger *trigger, 
 
 	if (!run->conf.overwrite)
 		return -EINVAL;
-	if (run->state != RUN_RECORDING)
+	/* When it was just started again it has no segment yet. */
+	if (run->state != RUN_RECORDING || run->collect.paused)
 		return -EAGAIN;
 	error = collect_trigger(&run->collect, trigger, text);
 	run->save |= !error;

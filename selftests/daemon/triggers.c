@@ -146,6 +146,10 @@ TEST_F(triggers, where_nothing_can_be_saved_that_is_the_answer)
 		self->run.state = states[i];
 		EXPECT_EQ(-EAGAIN, run_trigger(&self->run, &trigger, ""));
 	}
+	/* It is to record again, and has not begun its segment. */
+	self->run.state = RUN_RECORDING;
+	self->run.collect.paused = 1;
+	EXPECT_EQ(-EAGAIN, run_trigger(&self->run, &trigger, ""));
 	self->run.conf.overwrite = false;
 	EXPECT_EQ(-EINVAL, run_trigger(&self->run, &trigger, ""));
 	EXPECT_EQ(0, triggered);
