@@ -103,6 +103,7 @@ static int begin(struct after *after, enum store_work work, const char *segment)
 		return error;
 	}
 	after->work = work;
+	after->format = after->options.format;
 	after->bytes = after->look = 0;
 	snprintf(after->segment, sizeof(after->segment), "%s", segment);
 	return 0;
@@ -135,11 +136,12 @@ static void end_child(struct after *after)
 
 /* --- What was not decoded says so. --- */
 
-static int write_result(struct after *after, const char *segment, const char *why)
+static int write_result(struct after *after, const char *segment, const char *format,
+			const char *why)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "format=%s\nstatus=%s\n", after->options.format, why);
+	snprintf(text, sizeof(text), "format=%s\nstatus=%s\n", format, why);
 	return store_undecoded(after->store, segment, text);
 }
 
@@ -166,7 +168,8 @@ static void skip(struct after *after, uint64_t surplus)
 		if (segments[i].decoded || (after->child && !strcmp(segments[i].name, after->segment)))
 			continue;
 		/* Where it cannot be noted it will be tried again. */
-		if (write_result(after, segments[i].name, "skipped: decoding could not keep up"))
+		if (write_result(after, segments[i].name, after->options.format,
+				 "skipped: decoding could not keep up"))
 			break;
 		skipped++;
 	}
@@ -278,7 +281,7 @@ static void handle_decoded(struct after *after, int status)
 	} else {
 		decode_failed(after, why, good);
 		if (!good)
-			write_result(after, after->segment, "ended: killed");
+			write_result(after, after->segment, after->format, "ended: killed");
 	}
 }
 
@@ -371,7 +374,7 @@ static void watch(struct after *after, uint64_t now)
 		after->retry = now + RETRY;
 	} else {
 		decode_failed(after, why, false);
-		write_result(after, after->segment, why);
+		write_result(after, after->segment, after->format, why);
 	}
 	after->work = STORE_IDLE;
 }

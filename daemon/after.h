@@ -35,6 +35,7 @@ struct after {
 	bool no_decoder;		/* there is none; an event said so */
 	pid_t child;			/* 0: none */
 	enum store_work work;		/* that it does */
+	const char *format;		/* to decode to: of the options when it began */
 	char segment[STORE_NAME];
 	uint64_t bytes;			/* that it had written when that was looked at last */
 	uint64_t look;			/* CLOCK_MONOTONIC_RAW, ns: it is not looked at before */
@@ -53,7 +54,7 @@ struct after {
 	struct store_left left;		/* what became of it; who reports it zeroes it */
 };
 
-/* Borrows the store and the texts. */
+/* Borrows the store and the texts, of these options and of others, until the end. */
 void after_init(struct after *after, struct store *store, const struct after_options *options);
 /* Others from now on; the child that runs continues. */
 void after_change(struct after *after, const struct after_options *options);

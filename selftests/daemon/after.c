@@ -311,6 +311,22 @@ TEST_F(after, what_grows_too_large_is_ended)
 	EXPECT_GT(2 << 20, store_bytes(self->store));
 }
 
+/* The child goes on with what it began. */
+TEST_F(after, what_was_decoded_to_is_said_where_another_format_is_wanted_now)
+{
+	self->options.format = "stf";
+	make_decoder(self, "head -c 1500000 /dev/zero >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	self->options.format = NULL;
+	self->options.most = 1 << 20;
+	after_change(&self->after, &self->options);
+	ASSERT_TRUE(until(self, &self->after.failed, 1));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"),
+			   "format=stf\nstatus=ended: more than "));
+}
+
 /* Each look at a decoding costs what its processes are many. */
 TEST_F(after, what_is_decoded_is_looked_at_once_a_step)
 {
