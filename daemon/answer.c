@@ -235,7 +235,13 @@ static const struct command_error *ask_snapshot(struct run *run, const struct se
 
 static const struct command_error *ask_borrow(struct run *run, const struct server_peer *peer)
 {
-	return lend(run, peer) ? &is_lent : NULL;
+	static const struct command_error unseen = {
+		"flowtapd cannot see your process: it is in another PID namespace",
+		"record where flowtapd runs: in the same container, or in none",
+	};
+	int error = lend(run, peer);
+
+	return !error ? NULL : error == -ESRCH ? &unseen : &is_lent;
 }
 
 static const struct {

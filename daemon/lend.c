@@ -78,6 +78,8 @@ int lend(struct run *run, const struct server_peer *peer)
 
 	if (run->state == RUN_LENT)
 		return -EBUSY;
+	if (!peer->pid)
+		return -ESRCH;
 	let_go(run, "lent");
 	run->lease.pid = peer->pid;
 	run->lease.uid = peer->uid;

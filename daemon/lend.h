@@ -24,7 +24,8 @@ struct lease {
 };
 
 /*
- * Ends the segment and lets go of everything: state RUN_LENT. 0; -EBUSY: it is lent already.
+ * Ends the segment and lets go of everything: state RUN_LENT. 0; -EBUSY: it is lent already;
+ * -ESRCH: the borrower is in another PID namespace, where nobody sees when its streams are closed.
  * Complains about what goes wrong with the segment.
  */
 int lend(struct run *run, const struct server_peer *peer);

@@ -23,7 +23,7 @@ struct server_peer {
 	bool known;			/* the socket says who it is: a unix socket's does */
 	bool owner;			/* root, or the user that we are */
 	bool member;			/* in the group of the options, or the owner */
-	pid_t pid;
+	pid_t pid;			/* 0: it is in another PID namespace, or not known */
 	uid_t uid;
 };
 

@@ -374,6 +374,11 @@ TEST_F(answer, who_borrows_stays_and_nobody_else_does_meanwhile)
 	EXPECT_FALSE(control(self, &owner, "borrow"));
 	EXPECT_FALSE(self->stays);
 	EXPECT_TRUE(says(self, "error", "the hardware is lent"));
+	lend_error = -ESRCH;
+	EXPECT_FALSE(control(self, &owner, "borrow"));
+	EXPECT_FALSE(self->stays);
+	EXPECT_TRUE(says(self, "error", "flowtapd cannot see your process: it is in another PID "
+			 "namespace"));
 	answer_closed(&self->run, &owner);
 	EXPECT_EQ(&owner, returned);
 }

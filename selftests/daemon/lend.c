@@ -161,6 +161,16 @@ TEST_F(lend, everything_is_closed_first)
 	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
+/* Of a process without a number nobody can say whether it has let go. */
+TEST_F(lend, who_is_in_another_namespace_gets_nothing)
+{
+	self->peer.pid = 0;
+	EXPECT_EQ(-ESRCH, lend(&self->run, &self->peer));
+	EXPECT_STREQ("", called());
+	EXPECT_EQ(RUN_RECORDING, self->run.state);
+	EXPECT_STREQ("", logged_since(&self->logged));
+}
+
 TEST_F(lend, our_own_streams_are_gone_before_anybody_else_opens_any)
 {
 	holder = (uint32_t)getpid();
