@@ -144,7 +144,7 @@ endef
 # One program of one source file: build, directory, name, compiler prefix, flags, further objects.
 define program
 $(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) \
-		$(B)/$(1)/$(if $(filter unit/% fuzz/% bench/inputs kernel/text,$(2)/$(3)),libuapi,libflowtap).a
+		$(B)/$(1)/$(if $(filter unit/% fuzz/% bench/inputs kernel/text daemon/collect,$(2)/$(3)),libuapi,libflowtap).a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) \
 		$(if $(filter %/libflowtapd.a,$(6)),$$(DAEMON_LIBS)) \
