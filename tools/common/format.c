@@ -49,6 +49,11 @@
 
 WRITER_THAT_COUNTS(stf)
 
+static uint64_t jumps_stf(const void *writer)
+{
+	return flowtap_stf_counts(writer)->jumps;
+}
+
 static int open_stf_as(struct format *format, struct output *output,
 		       const struct format_request *request,
 		       struct flowtap_blocks *blocks, const char *about,
@@ -245,15 +250,16 @@ static int open_calls(struct format *format, struct output *output,
 #define WRITES(name) .finish = finish_##name, .free = free_##name
 #define COUNTS(name) WRITES(name), .bytes = bytes_##name
 #define CUTS(name) COUNTS(name), .cut = cut_##name
+#define JUMPS(name) COUNTS(name), .jumps = jumps_##name
 #define READS(name) .read = flowtap_##name##_read
 
 const struct format_kind format_kinds[] = {
 	{
 		.name = "stf", .title = "STF", .holds = STF_HOLDS, .binary = true, .one_cpu = true,
-		.open = open_stf, COUNTS(stf), READS(stf), .is = is_stf,
+		.open = open_stf, JUMPS(stf), READS(stf), .is = is_stf,
 	}, {
 		.name = "zstf", .title = ".zstf", .holds = STF_HOLDS, .binary = true, .seeks = true,
-		.one_cpu = true, .open = open_zstf, COUNTS(stf), READS(stf), .is = is_zstf,
+		.one_cpu = true, .open = open_zstf, JUMPS(stf), READS(stf), .is = is_zstf,
 	}, {
 		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .names = true, .text = true,
 		.one_stream = true,
@@ -412,6 +418,8 @@ int format_finish(struct format *format)
 
 	if (format->kind->cut)
 		format->left_out.cut = format->kind->cut(format->writer);
+	if (format->kind->jumps)
+		format->left_out.jumps = format->kind->jumps(format->writer);
 	return error;
 }
 

@@ -51,6 +51,8 @@ struct format_kind {
 	uint64_t (*bytes)(const void *writer);
 	/* Lines of which the end is left out; NULL: there are none. */
 	uint64_t (*cut)(const void *writer);
+	/* Instructions that are left out, for their targets are not known; NULL: there are none. */
+	uint64_t (*jumps)(const void *writer);
 	void (*free)(void *writer);
 	/* NULL: not read. */
 	int (*read)(struct flowtap_read *read, int fd);

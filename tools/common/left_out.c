@@ -125,6 +125,7 @@ void left_out_add(struct left_out *sum, const struct left_out *more)
 	sum->modes += more->modes;
 	sum->securities += more->securities;
 	sum->cut += more->cut;
+	sum->jumps += more->jumps;
 	sum->mixed += more->mixed;
 	sum->instructions += more->instructions;
 	sum->blocks += more->blocks;
@@ -163,7 +164,7 @@ void left_out_complain(const struct left_out *left_out, const struct format_requ
 bool left_out_some(const struct left_out *left_out)
 {
 	uint64_t all = left_out->tasks + left_out->cpus + left_out->ids + left_out->modes +
-		       left_out->securities + left_out->cut;
+		       left_out->securities + left_out->cut + left_out->jumps;
 
 	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
 		all += elements[i].text ? lost(left_out, i) : 0;
@@ -205,6 +206,7 @@ void left_out_print(FILE *file, const struct left_out *left_out)
 	print_one(file, left_out, left_out->ids, "changes of VMID or CONTEXTIDR", NULL);
 	print_one(file, left_out, left_out->modes, "changes of mode", "--modes");
 	print_one(file, left_out, left_out->securities, "changes of security state", "--modes");
+	print_one(file, left_out, left_out->jumps, "jumps to an unknown target", NULL);
 	print_one(file, left_out, left_out->cut, "ends of lines above 240 bytes", NULL);
 }
 
@@ -231,6 +233,8 @@ void left_out_json(struct json *json, const struct left_out *left_out)
 		json_number(json, "modes", left_out->modes);
 	if (left_out->securities)
 		json_number(json, "securities", left_out->securities);
+	if (left_out->jumps)
+		json_number(json, "jumps", left_out->jumps);
 	if (left_out->cut)
 		json_number(json, "cut_lines", left_out->cut);
 	json_close(json, '}');

@@ -27,6 +27,7 @@ struct left_out {
 	uint64_t modes;
 	uint64_t securities;
 	uint64_t cut;			/* lines of which the end is left out */
+	uint64_t jumps;			/* left out, for their targets are not known */
 	uint64_t mixed;			/* changes to another thread on another CPU */
 	struct flowtap_context context;
 	uint64_t instructions;

@@ -265,6 +265,7 @@ static int leave_out_jump(struct flowtap_stf *stf, const struct flowtap_block *b
 		set_pending(stf, 0);
 		stf->written = stf->context;
 	}
+	stf->counts.jumps++;
 	return flowtap_stf_element(&stf->sink, &gap);
 }
 

@@ -78,6 +78,7 @@ struct flowtap_stf_counts {
 	uint64_t traps;			/* exceptions written as COMMENT */
 	uint64_t events;		/* exceptions written as EVENT */
 	uint64_t skipped;		/* transfers and call stacks: no instructions known */
+	uint64_t jumps;			/* RV64's that were left out, for nobody knows their targets */
 };
 
 /*

@@ -446,6 +446,7 @@ TEST_F(stf, a_jump_to_nobody_knows_where_is_left_out_and_that_is_told)
 		    "09 0c00010000000000", "f1 8545");
 	EXPECT_RULES_KEPT();
 	EXPECT_EQ(4, flowtap_stf_counts(self->stf)->gaps);
+	EXPECT_EQ(3, flowtap_stf_counts(self->stf)->jumps);
 }
 
 /* Said of the block before, it does not explain what comes after it. */
