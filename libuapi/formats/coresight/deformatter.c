@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Separates the trace sources of formatted frames (IHI 0029 D4), byte by byte, and finds frame
- * synchronization again after a loss.
+ * Separates the trace sources of formatted frames (IHI 0029 D4), frame by frame, or byte by byte
+ * where syncs are, and finds frame synchronization again after a loss.
  */
 #include <flowtap/frame.h>
 
+#include <endian.h>
 #include <string.h>
 
 static const uint8_t full_sync[4] = { 0xff, 0xff, 0xff, 0x7f };
@@ -54,45 +55,76 @@ static int add_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss,
 	return error;
 }
 
-static int add_byte(struct flowtap_frames *frames, uint8_t byte)
+/* Of one source: up to FRAME_SIZE bytes, and as many can be read. */
+static int add_data(struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
 {
 	int error = frames->pending ? report_loss(frames) : 0;
 
-	if (error)
+	if (error || (frames->only && frames->id != frames->only))
 		return error;
-	if (frames->out_size &&
-	    (frames->out_id != frames->id || frames->out_size == sizeof(frames->out)))
+	if (frames->out_size && (frames->out_id != frames->id ||
+				 frames->out_size + FLOWTAP_FRAME_SIZE > sizeof(frames->out)))
 		error = flush(frames);
 	if (!frames->out_size) {
 		frames->out_id = frames->id;
 		frames->out_offset = frames->begin;
 	}
-	frames->out[frames->out_size++] = byte;
+	/* One of a size that is always the same takes no call. */
+	memcpy(frames->out + frames->out_size, bytes, FLOWTAP_FRAME_SIZE);
+	frames->out_size += size;
 	return error;
 }
 
-/* A byte of the current ID; *unknown counts those of which there is none. */
-static int add_data_byte(struct flowtap_frames *frames, uint8_t byte, uint8_t *unknown)
+/* Bytes of the current ID, as add_data; *unknown counts those of which there is none. */
+static int add_bytes(struct flowtap_frames *frames, const uint8_t *bytes, size_t size,
+		     uint8_t *unknown)
 {
 	if (!frames->id_known) {
-		++*unknown;
+		*unknown += (uint8_t)size;
 		return 0;
 	}
 	if (frames->id >= FLOWTAP_FRAME_FIRST && frames->id <= FLOWTAP_FRAME_LAST)
-		return add_byte(frames, byte);
+		return add_data(frames, bytes, size);
 	if (frames->id == FLOWTAP_FRAME_TRIGGER)
-		frames->triggers++;
+		frames->triggers += size;
 	else
-		frames->padding++;
+		frames->padding += size;
 	return 0;
 }
 
-static bool bad(const uint8_t *frame)
+/* --- Half a frame is a word: its even bytes are four lanes of 16 bits. --- */
+
+#define LANES		0x0001000100010001ULL	/* bit 0 of each */
+
+static uint64_t half_frame(const uint8_t *frame)
 {
-	for (int i = 0; i < FLOWTAP_FRAME_SIZE; i += 2)
-		if (frame[i] == (FLOWTAP_FRAME_RESERVED << 1 | 1))
-			return true;
-	return false;
+	uint64_t word;
+
+	memcpy(&word, frame, sizeof(word));
+	return le64toh(word);
+}
+
+/* Bit 0 of each lane, side by side: 4 bits. */
+static unsigned int gather(uint64_t word)
+{
+	return (word & LANES) * 0x0001000200040008ULL >> 48 & 0xf;
+}
+
+/* The reverse. */
+static uint64_t spread(unsigned int bits)
+{
+	return (bits & 0xf) * 0x0000200040008001ULL & LANES;
+}
+
+/* An even byte is ff: nothing is left of its lane, which then takes from the one above. */
+static bool has_reserved(uint64_t word)
+{
+	return (((~word & 0xff * LANES) - LANES) & 0x8000 * LANES) != 0;
+}
+
+static bool is_bad(const uint8_t *frame)
+{
+	return has_reserved(half_frame(frame)) || has_reserved(half_frame(frame + 8));
 }
 
 static int add_unknown_loss(struct flowtap_frames *frames, uint8_t *unknown)
@@ -103,32 +135,39 @@ static int add_unknown_loss(struct flowtap_frames *frames, uint8_t *unknown)
 	return size ? add_loss(frames, FLOWTAP_FRAME_UNKNOWN_ID, frames->begin, size) : 0;
 }
 
-static int unpack(struct flowtap_frames *frames)
+/* A frame that is not bad. */
+static int unpack(struct flowtap_frames *frames, const uint8_t *frame)
 {
-	const uint8_t *frame = frames->frame;
-	uint8_t unknown = 0;
+	const uint64_t words[2] = { half_frame(frame), half_frame(frame + 8) };
+	const unsigned int flags = frame[FLOWTAP_FRAME_SIZE - 1];
+	unsigned int ids = gather(words[0]) | gather(words[1]) << 4;
+	/* add_data reads as much from any of the first. */
+	uint8_t data[2 * FLOWTAP_FRAME_SIZE] = { 0 }, unknown = 0;
+	size_t from = 0;
 	int error = 0;
 
-	for (int i = 0; i < FLOWTAP_FRAME_SIZE && !error; i += 2) {
-		bool flag = frame[FLOWTAP_FRAME_SIZE - 1] >> (i / 2) & 1;
-		/* The last one has no data byte after it, but the auxiliary byte. */
-		bool pair = i + 2 < FLOWTAP_FRAME_SIZE;
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t word = htole64(words[i] | spread(flags >> 4 * i));
 
-		if (!(frame[i] & 1)) {
-			error = add_data_byte(frames, frame[i] | flag, &unknown);
-			if (!error && pair)
-				error = add_data_byte(frames, frame[i + 1], &unknown);
-			continue;
-		}
-		if (pair && flag)
-			error = add_data_byte(frames, frame[i + 1], &unknown);
-		frames->id = frame[i] >> 1;
+		memcpy(data + sizeof(word) * i, &word, sizeof(word));
+	}
+	for (; ids && !error; ids &= ids - 1) {
+		const size_t pair = (size_t)__builtin_ctz(ids), at = 2 * pair;
+		/* The last one has no data byte after it, but the auxiliary byte. */
+		const bool late = at + 2 < FLOWTAP_FRAME_SIZE && flags >> pair & 1;
+
+		if (at != from)
+			error = add_bytes(frames, data + from, at - from, &unknown);
+		if (!error && late)
+			error = add_bytes(frames, data + at + 1, 1, &unknown);
+		frames->id = frame[at] >> 1;
 		frames->id_known = true;
 		if (!error)
 			error = add_unknown_loss(frames, &unknown);
-		if (!error && pair && !flag)
-			error = add_data_byte(frames, frame[i + 1], &unknown);
+		from = at + 1 + late;
 	}
+	if (!error && from < FLOWTAP_FRAME_SIZE - 1)
+		error = add_bytes(frames, data + from, FLOWTAP_FRAME_SIZE - 1 - from, &unknown);
 	return error ? error : add_unknown_loss(frames, &unknown);
 }
 
@@ -150,12 +189,12 @@ static int barrier(struct flowtap_frames *frames)
 static int parse_byte(struct flowtap_frames *frames, uint8_t byte);
 
 /* Where syncs are, nothing says any more where the next frame begins: one may be in this. */
-static int look_again(struct flowtap_frames *frames)
+static int look_again(struct flowtap_frames *frames, const uint8_t *frame)
 {
 	uint8_t bytes[FLOWTAP_FRAME_SIZE];
 	int error = 0;
 
-	memcpy(bytes, frames->frame, sizeof(bytes));
+	memcpy(bytes, frame, sizeof(bytes));
 	frames->aligned = false;
 	frames->skipping = FLOWTAP_FRAME_BAD_ID;
 	frames->begin = frames->bytes - sizeof(bytes);
@@ -167,18 +206,17 @@ static int look_again(struct flowtap_frames *frames)
 }
 
 /* All 16 bytes of a frame are there. */
-static int end_frame(struct flowtap_frames *frames)
+static int end_frame(struct flowtap_frames *frames, const uint8_t *frame)
 {
 	frames->fill = 0;
-	if (is_barrier(frames->frame))
+	if (!is_bad(frame))
+		return unpack(frames, frame);
+	if (is_barrier(frame))
 		return barrier(frames);
-	if (bad(frames->frame)) {
-		frames->id_known = false;
-		if (frames->synced)
-			return look_again(frames);
-		return add_loss(frames, FLOWTAP_FRAME_BAD_ID, frames->begin, FLOWTAP_FRAME_SIZE);
-	}
-	return unpack(frames);
+	frames->id_known = false;
+	if (frames->synced)
+		return look_again(frames, frame);
+	return add_loss(frames, FLOWTAP_FRAME_BAD_ID, frames->begin, FLOWTAP_FRAME_SIZE);
 }
 
 /* With syncs: one byte within frames. */
@@ -204,7 +242,7 @@ static int parse_synced_byte(struct flowtap_frames *frames, uint8_t byte)
 		frames->id_known = false;
 		return add_loss(frames, FLOWTAP_FRAME_MISALIGNED, frames->begin, before);
 	}
-	return fill == FLOWTAP_FRAME_SIZE ? end_frame(frames) : 0;
+	return fill == FLOWTAP_FRAME_SIZE ? end_frame(frames, frames->frame) : 0;
 }
 
 /* Looks for a full sync: fill is how many bytes of it are there. */
@@ -230,36 +268,45 @@ static int parse_byte(struct flowtap_frames *frames, uint8_t byte)
 	return frames->aligned ? parse_synced_byte(frames, byte) : search(frames, byte);
 }
 
-/* Without syncs: frames lie end to end. */
-static int parse_frames(struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
+/* Bytes of a frame that is in several pieces, or all of one. How many are taken. */
+static size_t take_frame(struct flowtap_frames *frames, const uint8_t *bytes, size_t size,
+			 int *error)
 {
-	int error = 0;
+	const size_t capacity = FLOWTAP_FRAME_SIZE - frames->fill;
+	const size_t piece = size < capacity ? size : capacity;
 
-	while (size && !error) {
-		size_t capacity = FLOWTAP_FRAME_SIZE - frames->fill;
-		size_t piece = size < capacity ? size : capacity;
-
-		if (!frames->fill)
-			frames->begin = frames->bytes;
-		memcpy(frames->frame + frames->fill, bytes, piece);
-		frames->fill += (uint8_t)piece;
-		frames->bytes += piece;
-		bytes += piece;
-		size -= piece;
-		if (frames->fill == FLOWTAP_FRAME_SIZE)
-			error = end_frame(frames);
+	if (!frames->fill)
+		frames->begin = frames->bytes;
+	frames->bytes += piece;
+	if (piece == FLOWTAP_FRAME_SIZE) {
+		*error = end_frame(frames, bytes);
+		return piece;
 	}
-	return error;
+	memcpy(frames->frame + frames->fill, bytes, piece);
+	frames->fill += (uint8_t)piece;
+	if (frames->fill == FLOWTAP_FRAME_SIZE)
+		*error = end_frame(frames, frames->frame);
+	return piece;
+}
+
+/* Without syncs frames lie end to end. With them this one does, where no sync can be in it. */
+static bool is_next(const struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
+{
+	if (!frames->synced)
+		return true;
+	return frames->aligned && !frames->fill && size >= FLOWTAP_FRAME_SIZE && !is_bad(bytes);
 }
 
 int flowtap_frames_decode(struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
 {
+	size_t at = 0;
 	int error = 0;
 
-	if (!frames->synced)
-		return parse_frames(frames, bytes, size);
-	for (size_t i = 0; i < size && !error; i++)
-		error = parse_byte(frames, bytes[i]);
+	while (at < size && !error)
+		if (is_next(frames, bytes + at, size - at))
+			at += take_frame(frames, bytes + at, size - at, &error);
+		else
+			error = parse_byte(frames, bytes[at++]);
 	return error;
 }
 

@@ -53,6 +53,8 @@ struct flowtap_frames {
 	 * first frame begins with the first byte, and no frame's offset depends on what is in it.
 	 */
 	bool synced;
+	/* A trace source's ID: data of others is not handed out; 0: of none. */
+	uint8_t only;
 	/* Bytes of one trace source; offset in the input of the first one's frame. */
 	int (*data)(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		    uint64_t offset);

@@ -526,4 +526,36 @@ TEST_F(frame, any_bytes_are_taken)
 	}
 }
 
+/* Of one source alone, with the losses of all: as what is given byte by byte. */
+TEST_F(frame, one_source_alone_is_as_among_others)
+{
+	struct found *all = calloc(1, sizeof(*all));
+
+	ASSERT_TRUE(all);
+	for (unsigned int round = 0; round < 400; round++) {
+		const uint8_t id = round & 2 ? 0x10 : 0x6f;
+
+		srand((unsigned int)seeded(round));
+		begin(self);
+		send(self, 60, round & 1 ? FULL : NONE);
+		for (unsigned int i = 0; i < round % 5; i++)
+			self->to->out[(size_t)rand() % self->to->size] = (uint8_t)rand();
+		memset(all, 0, sizeof(*all));
+		self->frames.synced = round & 1;
+		ASSERT_EQ(0, run(&self->frames, all, self->to->out, self->to->size, 1));
+		self->frames = (struct flowtap_frames){ .synced = round & 1, .only = id };
+		ASSERT_EQ(0, run(&self->frames, self->found, self->to->out, self->to->size, 0));
+		ASSERT_EQ(all->size[id], self->found->size[id]);
+		ASSERT_EQ(0, memcmp(all->bytes[id], self->found->bytes[id], all->size[id]));
+		ASSERT_EQ(all->n_lost, self->found->n_lost);
+		for (unsigned int i = 0; i < all->n_lost; i++)
+			ASSERT_TRUE(all->lost[i].loss == self->found->lost[i].loss &&
+				    all->lost[i].offset == self->found->lost[i].offset &&
+				    all->lost[i].size == self->found->lost[i].size);
+		for (int other = 0; other < 128; other++)
+			ASSERT_TRUE(other == id || !self->found->size[other]);
+	}
+	free(all);
+}
+
 TEST_HARNESS_MAIN
