@@ -24,7 +24,7 @@ static struct perfdata_unit *unit_of(struct flowtap_perfdata_decoder *decoder,
 /* The unit of a trace ID in the range; it is looked for once. */
 static struct perfdata_unit *unit_by_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 {
-	uint64_t *seen = &decoder->ids[id / 64 & 1], bit = 1ULL << id % 64;
+	uint64_t *seen = &decoder->seen.ids[id / 64 & 1], bit = 1ULL << id % 64;
 	struct perfdata_unit **unit = &decoder->by_id[id & 127];
 
 	if (!(*seen & bit))
@@ -42,6 +42,18 @@ static struct perfdata_unit *collector(struct flowtap_perfdata_decoder *decoder)
 	if (cpu == FLOWTAP_PERFDATA_NONE)
 		return decoder->n ? &decoder->units[0] : NULL;
 	return unit_of(decoder, flowtap_perfdata_find_cpu(decoder->perfdata, cpu));
+}
+
+/* Of the range, in the file's list. */
+static size_t index_of(const struct flowtap_perfdata_decoder *decoder)
+{
+	return (size_t)(decoder->range - decoder->perfdata->ranges.list);
+}
+
+/* Those that continue it are as it is. */
+static bool is_framed(const struct flowtap_perfdata_decoder *decoder)
+{
+	return !(decoder->range->flags & FLOWTAP_PERFDATA_RAW);
 }
 
 static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
@@ -96,9 +108,9 @@ typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *by
 /* Of a range of which no unit is known yet. */
 static int keep_loss(struct flowtap_perfdata_decoder *decoder, struct flowtap_gap gap, uint64_t size)
 {
-	if (!decoder->gap.detail)
-		decoder->gap = gap;
-	decoder->lost += size;
+	if (!decoder->seen.gap.detail)
+		decoder->seen.gap = gap;
+	decoder->seen.lost += size;
 	return 0;
 }
 
@@ -181,12 +193,11 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 
 	(void)offset;
 	if (decoder->unit)
-		return id == decoder->wanted ?
-		       flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
+		return flowtap_perfdata_unit_feed(decoder->unit, bytes, size);
 	unit = unit_by_id(decoder, id);
-	decoder->known |= unit != NULL;
+	decoder->seen.known |= unit != NULL;
 	if (!unit)
-		decoder->other += size;
+		decoder->seen.other += size;
 	else if (decoder->surveying)
 		decoder->counts[unit - decoder->units].bytes += size;
 	return 0;
@@ -209,17 +220,26 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
-static int pass(struct flowtap_perfdata_decoder *decoder)
+/* only: the trace ID whose bytes are wanted; 0: all. */
+static int pass(struct flowtap_perfdata_decoder *decoder, uint8_t only)
 {
 	int err;
 
 	*decoder->frames = (struct flowtap_frames) {
+		.only = only,
 		.data = on_data,
 		.lost = on_lost,
 		.argument = decoder,
 	};
 	err = each_part(decoder, handle_frames);
 	return err ? err : flowtap_frames_finish(decoder->frames);
+}
+
+static int look(struct flowtap_perfdata_decoder *decoder)
+{
+	decoder->unit = NULL;
+	decoder->seen = (struct perfdata_seen){ 0 };
+	return pass(decoder, 0);
 }
 
 /* Linux puts four full syncs in the place of the first frame of an ETR that wrapped. */
@@ -242,8 +262,7 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 {
 	int err;
 
-	decoder->unit = unit_by_id(decoder, id);
-	decoder->wanted = id;
+	decoder->unit = decoder->by_id[id];
 	if (!decoder->unit || !wanted(decoder, decoder->unit->cpu->cpu))
 		return 0;
 	err = flowtap_perfdata_unit_prepare(decoder->unit);
@@ -258,40 +277,52 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 						    UINT64_MAX,
 						    "perf: the trace buffer wrapped (barrier)");
 	if (!err)
-		err = pass(decoder);
+		err = pass(decoder, id);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
 }
 
 /* What is wrong with a range each unit that has bytes in it reports; here, of one without any. */
 static int report_unknown(struct flowtap_perfdata_decoder *decoder)
 {
+	const struct perfdata_seen *seen = &decoder->seen;
 	int err = 0;
 
-	if (decoder->other)
-		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
+	if (seen->other)
+		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, seen->other,
 				 "trace IDs that belong to no CPU, or to several");
-	if (!err && !decoder->known && decoder->gap.detail)
-		err = report_gap(decoder, decoder->gap.reason,
-				 decoder->lost ? decoder->lost : UINT64_MAX, decoder->gap.detail);
-	if (!err && !decoder->known)
+	if (!err && !seen->known && seen->gap.detail)
+		err = report_gap(decoder, seen->gap.reason, seen->lost ? seen->lost : UINT64_MAX,
+				 seen->gap.detail);
+	if (!err && !seen->known)
 		err = report_losses(decoder, decoder->flags);
 	return err;
+}
+
+/* The units of the IDs that the survey has seen in the range: of this decoder. */
+static void recall(struct flowtap_perfdata_decoder *decoder)
+{
+	const struct perfdata_seen *surveyed = decoder->options.survey->surveyed;
+	const struct perfdata_seen *seen = &surveyed[index_of(decoder)];
+
+	decoder->seen = (struct perfdata_seen){ 0 };
+	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
+		if (seen->ids[id / 64] >> id % 64 & 1)
+			unit_by_id(decoder, (uint8_t)id);
+	decoder->seen = *seen;
 }
 
 /* Frames have the bytes of several CPUs mixed: one pass to see whose, then one for each. */
 static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 {
-	int err;
+	const uint64_t *ids = decoder->seen.ids;
+	int err = find_barrier(decoder);
 
-	decoder->unit = NULL;
-	decoder->other = decoder->lost = 0;
-	decoder->known = false;
-	decoder->gap = (struct flowtap_gap){ 0 };
-	err = find_barrier(decoder);
-	if (!err)
-		err = pass(decoder);
+	if (!err && decoder->options.survey)
+		recall(decoder);
+	else if (!err)
+		err = look(decoder);
 	for (unsigned int id = FLOWTAP_FRAME_FIRST; !err && id <= FLOWTAP_FRAME_LAST; id++)
-		if (decoder->ids[id / 64] >> id % 64 & 1)
+		if (ids[id / 64] >> id % 64 & 1)
 			err = decode_id(decoder, (uint8_t)id);
 	return err ? err : report_unknown(decoder);
 }
@@ -317,7 +348,7 @@ static int report_missing(const struct flowtap_perfdata_decoder *decoder)
 static int decode_range(struct flowtap_perfdata_decoder *decoder)
 {
 	const struct flowtap_perfdata_range *range = decoder->range;
-	bool framed = !(range->flags & FLOWTAP_PERFDATA_RAW);
+	bool framed = is_framed(decoder);
 	struct perfdata_unit *unit = collector(decoder);
 	int err;
 
@@ -344,7 +375,6 @@ static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 	decoder->range = &list[*at];
 	decoder->parts = 0;
 	decoder->flags = 0;
-	decoder->ids[0] = decoder->ids[1] = 0;
 	do {
 		decoder->flags |= list[*at].flags;
 		decoder->parts++;
@@ -353,24 +383,35 @@ static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 	return true;
 }
 
+static int survey_range(struct flowtap_perfdata_decoder *decoder)
+{
+	struct perfdata_unit *unit = collector(decoder);
+	int err;
+
+	if (is_framed(decoder)) {
+		err = look(decoder);
+		decoder->surveyed[index_of(decoder)] = decoder->seen;
+		return err;
+	}
+	for (size_t i = 0; unit && i < decoder->parts; i++)
+		decoder->counts[unit - decoder->units].bytes += decoder->range[i].size;
+	return 0;
+}
+
 int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
 {
 	size_t at = 0;
 	int err = 0;
 
+	if (!decoder->surveyed)
+		decoder->surveyed = calloc(decoder->perfdata->ranges.n + 1,
+					   sizeof(decoder->surveyed[0]));
+	if (!decoder->surveyed)
+		return -ENOMEM;
 	decoder->surveying = true;
 	decoder->bad_frames = 0;
-	decoder->unit = NULL;
-	while (!err && next_range(decoder, &at)) {
-		struct perfdata_unit *unit = collector(decoder);
-
-		if (!(decoder->flags & FLOWTAP_PERFDATA_RAW))
-			err = pass(decoder);
-		else if (unit)
-			for (size_t i = 0; i < decoder->parts; i++)
-				decoder->counts[unit - decoder->units].bytes +=
-					decoder->range[i].size;
-	}
+	while (!err && next_range(decoder, &at))
+		err = survey_range(decoder);
 	decoder->surveying = false;
 	return err;
 }
@@ -380,7 +421,7 @@ int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder)
 	size_t at = 0;
 	int err = 0;
 
-	decoder->bad_frames = 0;
+	decoder->bad_frames = decoder->options.survey ? decoder->options.survey->bad_frames : 0;
 	while (!err && next_range(decoder, &at))
 		err = decode_range(decoder);
 	return err;
@@ -452,6 +493,7 @@ void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder)
 		flowtap_ete_free(decoder->units[i].ete);
 		free(decoder->units[i].ahead);
 	}
+	free(decoder->surveyed);
 	free(decoder->units);
 	free(decoder->counts);
 	free(decoder->piece);

@@ -25,6 +25,15 @@ struct perfdata_unit {
 	struct ete_span span;
 };
 
+/* What a pass over the frames of a range has seen, whosever they are. */
+struct perfdata_seen {
+	uint64_t ids[2];		/* a bit of each trace ID */
+	uint64_t other;			/* bytes of IDs of which there is no unit */
+	bool known;			/* there are IDs of which there is one */
+	struct flowtap_gap gap;		/* the first loss, and how many bytes all of them have: */
+	uint64_t lost;
+};
+
 struct flowtap_perfdata_decoder {
 	const struct flowtap_perfdata *perfdata;
 	struct flowtap_perfdata_options options;
@@ -36,12 +45,9 @@ struct flowtap_perfdata_decoder {
 	struct flowtap_frames *frames;
 	struct perfdata_unit *unit;		/* NULL: which IDs there are */
 	uint8_t wanted;			/* its trace ID */
-	uint64_t ids[2];		/* a bit of each that was seen in the range: */
-	struct perfdata_unit *by_id[128];	/* whose it is, NULL: nobody's */
-	uint64_t other;			/* bytes of IDs of which there is no unit */
-	bool known;			/* there are IDs of which there is one */
-	struct flowtap_gap gap;		/* the first loss, and how many bytes all of them have: */
-	uint64_t lost;
+	struct perfdata_seen seen;		/* of the range */
+	struct perfdata_unit *by_id[128];	/* of those in seen.ids: whose it is, NULL: nobody's */
+	struct perfdata_seen *surveyed;	/* of each range; NULL: survey was not called */
 	uint64_t bad_frames;		/* of all ranges so far */
 	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */

@@ -17,18 +17,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t touched;
+static uint64_t flow;		/* what was decoded, in a word */
 
 static int on_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		    uint64_t target)
 {
 	(void)sink;
 	touched += block->bytes[block->size - 1] + taken + target;
+	flow = (flow + block->address + taken) * 0x9e3779b97f4a7c15;
 	return 0;
 }
 
 static int on_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	(void)sink;
+	flow = (flow + (uint64_t)element->kind + 1) * 0x9e3779b97f4a7c15;
 	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.detail)
 		touched += strlen(element->gap.detail);
 	return 0;
@@ -59,13 +62,28 @@ static void decode(const struct flowtap_perfdata *perfdata, struct flowtap_addre
 		.blocks = flowtap_blocks_new(flowtap_arm_block, 1 << 20),
 		.cpu = FLOWTAP_PERFDATA_NONE,
 	};
-	struct flowtap_perfdata_decoder *decoder;
+	struct flowtap_perfdata_decoder *alone, *survey, *decoder;
+	uint64_t before;
+	int result;
 
+	if (flowtap_perfdata_decoder_new(perfdata, &options, &survey) ||
+	    flowtap_perfdata_decoder_new(perfdata, &options, &alone))
+		abort();
+	flow = 0;
+	result = flowtap_perfdata_decode(alone);
+	before = flow;
+	flow = 0;
+	if (!flowtap_perfdata_survey(survey))
+		options.survey = survey;
 	if (flowtap_perfdata_decoder_new(perfdata, &options, &decoder))
 		abort();
-	flowtap_perfdata_survey(decoder);
-	flowtap_perfdata_decode(decoder);
+	/* The same, whoever looked for what frames have. */
+	if (flowtap_perfdata_decode(decoder) != result || flow != before ||
+	    flowtap_perfdata_bad_frames(decoder) != flowtap_perfdata_bad_frames(alone))
+		abort();
 	flowtap_perfdata_decoder_free(decoder);
+	flowtap_perfdata_decoder_free(alone);
+	flowtap_perfdata_decoder_free(survey);
 	flowtap_blocks_free(options.blocks);
 }
 

@@ -45,6 +45,7 @@ struct perf {
 	struct flowtap_address_map *map;
 	struct pick pick;		/* before the watch: what --tid leaves out */
 	struct watch watch;
+	struct flowtap_perfdata_decoder *survey;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
 	uint64_t damages;
 	const char *kernel;		/* why there is no code of it or of its modules, or NULL */
@@ -115,6 +116,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		.sink = &perf->pick.sink,
 		.blocks = output->blocks,
 		.cpu = cpu->cpu,
+		.survey = perf->survey,
 		.ete = &ete,
 		.time = on_time,
 		.argument = &perf->watch,
@@ -281,24 +283,22 @@ static int survey(struct perf *perf)
 	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
 	const struct flowtap_perfdata_options options = { .cpu = FLOWTAP_PERFDATA_NONE };
 	const struct flowtap_perfdata_counts *counts;
-	struct flowtap_perfdata_decoder *decoder;
-	int error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
+	int error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &perf->survey);
 	size_t n;
 
 	perf->bytes = calloc(info->n_cpus + 1, sizeof(perf->bytes[0]));
 	if (!error && !perf->bytes)
 		error = -ENOMEM;
 	if (!error)
-		error = flowtap_perfdata_survey(decoder);
+		error = flowtap_perfdata_survey(perf->survey);
 	if (!error) {
-		perf->decoding.frame_damages = flowtap_perfdata_bad_frames(decoder);
-		counts = flowtap_perfdata_counts(decoder, &n);
+		perf->decoding.frame_damages = flowtap_perfdata_bad_frames(perf->survey);
+		counts = flowtap_perfdata_counts(perf->survey, &n);
 		for (size_t i = 0; i < n; i++)
 			for (size_t c = 0; c < info->n_cpus; c++)
 				if (info->cpus[c].cpu == counts[i].cpu)
 					perf->bytes[c] = counts[i].bytes;
 	}
-	flowtap_perfdata_decoder_free(decoder);
 	return error;
 }
 
@@ -493,6 +493,7 @@ int perf_decode(const struct decode_options *options, int input)
 	}
 	flowtap_profile_free(&perf->watch.profile);
 	flowtap_address_map_free(perf->map);
+	flowtap_perfdata_decoder_free(perf->survey);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);
 	trace_free(&perf->decoding);

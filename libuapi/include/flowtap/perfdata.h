@@ -184,6 +184,11 @@ struct flowtap_perfdata_options {
 	struct flowtap_sink *sink;	/* survey needs none, nor blocks */
 	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block or flowtap_arm_block_wfx */
 	uint32_t cpu;			/* only this one's; NONE: all */
+	/*
+	 * May be NULL: one of the same perfdata, whose survey returned 0. What it has seen is not
+	 * looked for anew: of who decodes one CPU after the other, and frames have those of all.
+	 */
+	const struct flowtap_perfdata_decoder *survey;
 	const struct flowtap_ete_options *ete;	/* may be NULL */
 	/* May be NULL: the time has reached this, in perf's clock. */
 	void (*time)(void *argument, uint64_t time);
@@ -207,7 +212,8 @@ int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
 				 struct flowtap_perfdata_decoder **decoder);
 /*
  * Only counts the bytes of each CPU's trace (options.cpu means nothing), taking frames apart where
- * that is needed: for who wants to know which CPUs have any. 0 or -errno of pread.
+ * that is needed: for who wants to know which CPUs have any. Keeps what is in each range, for
+ * options.survey of other decoders. 0; -ENOMEM; -errno of pread.
  */
 int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*

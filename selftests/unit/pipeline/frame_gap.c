@@ -66,6 +66,7 @@ FIXTURE(frame_gap)
 	size_t size;
 	bool raw;	/* perf: the bytes are no frames */
 	bool shrinks;	/* perf: the file, when its records were read */
+	uint64_t damages;	/* perf: of frames, in the last one */
 	struct first first;
 };
 
@@ -88,8 +89,8 @@ FIXTURE_TEARDOWN(frame_gap)
 {
 }
 
-/* The bytes as what an ETR collected of CPU 0. */
-static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
+/* The bytes as what an ETR collected of CPU 0; as a survey has seen it, or without one. */
+static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self, bool surveyed)
 {
 	static const struct perffile_unit unit = {
 		.magic = PERFFILE_ETE, .configr = 1, .traceidr = 0x10, .idr0 = 0x28000ea1,
@@ -102,7 +103,7 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 		.blocks = flowtap_blocks_new(flowtap_arm_block, 0),
 	};
 	int fd = memfd_create("perf.data", MFD_CLOEXEC);
-	struct flowtap_perfdata_decoder *decoder;
+	struct flowtap_perfdata_decoder *decoder, *survey = NULL;
 	struct flowtap_perfdata *perfdata;
 	struct perffile file;
 
@@ -114,11 +115,17 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	perffile_finish(&file);
 	if (write(fd, file.bytes, file.size) != (ssize_t)file.size ||
 	    flowtap_perfdata_open(fd, NULL, NULL, &perfdata, NULL) ||
-	    flowtap_perfdata_decoder_new(perfdata, &options, &decoder) ||
+	    (surveyed && (flowtap_perfdata_decoder_new(perfdata, &options, &survey) ||
+			  flowtap_perfdata_survey(survey))))
+		abort();
+	options.survey = survey;
+	if (flowtap_perfdata_decoder_new(perfdata, &options, &decoder) ||
 	    (self->shrinks && ftruncate(fd, (off_t)file.data)) ||
 	    flowtap_perfdata_decode(decoder))
 		abort();
+	self->damages = flowtap_perfdata_bad_frames(decoder);
 	flowtap_perfdata_decoder_free(decoder);
+	flowtap_perfdata_decoder_free(survey);
 	flowtap_perfdata_close(perfdata);
 	flowtap_blocks_free(options.blocks);
 	flowtap_address_map_free(options.map);
@@ -150,13 +157,15 @@ static const char *first_of_file(FIXTURE_DATA(frame_gap) *self)
 }
 
 #define EXPECT_FIRST(name) do { \
-	EXPECT_STREQ(name, first_of_perf(self)); \
+	EXPECT_STREQ(name, first_of_perf(self, false)); \
+	EXPECT_STREQ(name, first_of_perf(self, true)); \
 	EXPECT_STREQ(name, first_of_file(self)); \
 } while (0)
 
 TEST_F(frame_gap, whole_ones_have_none)
 {
-	EXPECT_EQ(NULL, first_of_perf(self));
+	EXPECT_EQ(NULL, first_of_perf(self, false));
+	EXPECT_EQ(NULL, first_of_perf(self, true));
 	EXPECT_EQ(NULL, first_of_file(self));
 }
 
@@ -164,6 +173,10 @@ TEST_F(frame_gap, a_reserved_id_is_damage)
 {
 	self->bytes[3 * FRAME + 2] = 0xff;
 	EXPECT_FIRST("bad_packet");
+	first_of_perf(self, false);
+	EXPECT_EQ(1, self->damages);
+	first_of_perf(self, true);
+	EXPECT_EQ(1, self->damages);
 }
 
 TEST_F(frame_gap, bytes_before_the_first_id_are_unsynced)
@@ -199,9 +212,11 @@ TEST_F(frame_gap, without_any_source_the_loss_is_told)
 TEST_F(frame_gap, a_perf_data_that_shrinks_is_truncated)
 {
 	self->shrinks = true;
-	EXPECT_STREQ("truncated", first_of_perf(self));
+	EXPECT_STREQ("truncated", first_of_perf(self, false));
+	EXPECT_STREQ("truncated", first_of_perf(self, true));
 	self->raw = true;
-	EXPECT_STREQ("truncated", first_of_perf(self));
+	EXPECT_STREQ("truncated", first_of_perf(self, false));
+	EXPECT_STREQ("truncated", first_of_perf(self, true));
 }
 
 TEST_HARNESS_MAIN
