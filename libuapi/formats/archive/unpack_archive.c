@@ -31,6 +31,7 @@ struct unpacking {
 	uint64_t at;			/* in `from`, of what was not taken yet */
 	uint64_t position;		/* in `to` */
 	struct flowtap_unpacked *result;
+	bool wide;			/* the first damage is a window that is too large */
 	ZSTD_inBuffer in;
 	uint8_t input[INPUT];
 	uint8_t output[OUTPUT];
@@ -59,12 +60,16 @@ static void report_damage(struct unpacking *unpacking, uint64_t offset, const ch
 	result->reason = reason;
 }
 
-/* What ends it all. After damage a header may be none, and what it says nonsense. */
-static int own_error(const struct unpacking *unpacking, size_t result)
+/*
+ * What ends it all. A window that is too large may be one of a head that is damaged, or of none: that
+ * is so where any frame is good.
+ */
+static int own_error(struct unpacking *unpacking, size_t result)
 {
 	switch (ZSTD_getErrorCode(result)) {
 	case ZSTD_error_frameParameter_windowTooLarge:
-		return unpacking->result->damages ? 0 : -EOVERFLOW;
+		unpacking->wide |= !unpacking->result->damages;
+		return 0;
 	case ZSTD_error_memory_allocation:
 		return -ENOMEM;
 	default:
@@ -289,6 +294,8 @@ int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *un
 	unpacking->limit = limit;
 	unpacking->result = unpacked;
 	error = unpack(unpacking);
+	if (!error && unpacking->wide && !unpacked->frames)
+		error = -EOVERFLOW;
 	if (!error)
 		error = restore_header(unpacking);
 	unpacked->bytes = unpacking->position;

@@ -54,8 +54,8 @@ struct flowtap_unpacked {
 /*
  * Unpacks the file `from`, from its first byte on, into the file `to`, from its first byte on; `to`
  * is empty before. Both are regular files. 0, damage or not, which *unpacked says; else what came
- * out before is in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
- * further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
+ * out before is in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: no frame
+ * is whole, and the first looks further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
  */
 int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *unpacked);
 

@@ -489,6 +489,28 @@ TEST_F(packed, what_zstd_packed_is_taken_up_to_a_window)
 	free(buffer);
 }
 
+/* A bit of a frame's head says so: it is damage where others are good. */
+TEST_F(packed, a_window_that_is_too_large_in_one_frame_is_damage)
+{
+	/* RFC 8878 3.1.1.1.1: no single segment, so that a byte says how large the window is. */
+	const uint8_t was[] = { self->bytes[self->frames[0] + 4], self->bytes[self->frames[0] + 5] };
+
+	self->bytes[self->frames[0] + 4] &= 0xdf;
+	self->bytes[self->frames[0] + 5] = 0xf8;
+	ASSERT_EQ(0, unpack(self, self->bytes, self->size, FLOWTAP_PACKED_LIMIT));
+	EXPECT_EQ(1, self->told.damages);
+	EXPECT_EQ(3, self->told.frames);
+	EXPECT_EQ(0, self->told.offset);
+	EXPECT_NE(NULL, self->told.reason);
+	memcpy(self->bytes + self->frames[0] + 4, was, sizeof(was));
+	self->bytes[self->frames[2] + 4] &= 0xdf;
+	self->bytes[self->frames[2] + 5] = 0xf8;
+	ASSERT_EQ(0, unpack(self, self->bytes, self->size, FLOWTAP_PACKED_LIMIT));
+	EXPECT_EQ(1, self->told.damages);
+	EXPECT_EQ(3, self->told.frames);
+	EXPECT_EQ(self->frames[2], self->told.offset);
+}
+
 /* 256 MiB of zeros in some 10 kB. */
 TEST_F(packed, a_bomb_ends_at_the_limit)
 {
