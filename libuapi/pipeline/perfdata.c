@@ -161,19 +161,30 @@ static int handle_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *b
 	return flowtap_perfdata_unit_feed(decoder->unit, bytes, size);
 }
 
+static uint64_t size_of(const struct flowtap_perfdata_decoder *decoder)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < decoder->parts; i++)
+		size += decoder->range[i].size;
+	return size;
+}
+
 static int decode_raw(struct flowtap_perfdata_decoder *decoder)
 {
-	const struct flowtap_perfdata_range *range = decoder->range;
 	int err;
 
 	decoder->unit = collector(decoder);
 	err = decoder->unit ? flowtap_perfdata_unit_prepare(decoder->unit) : -EINVAL;
-	if (err == -EINVAL)
-		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, range->size,
-				  decoder->unit ? flowtap_ete_unsupported(&decoder->unit->cpu->config)
-						: "nothing is known of its trace unit");
+	if (err == -EINVAL) {
+		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, size_of(decoder),
+				 decoder->unit ?
+				 flowtap_ete_unsupported(&decoder->unit->cpu->config) :
+				 "nothing is known of its trace unit");
+		return err ? err : report_losses(decoder, decoder->flags);
+	}
 	if (!err)
-		err = flowtap_perfdata_unit_begin(decoder->unit, range);
+		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err)
 		err = each_part(decoder, handle_raw);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
@@ -385,7 +396,10 @@ static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 
 static int survey_range(struct flowtap_perfdata_decoder *decoder)
 {
-	struct perfdata_unit *unit = collector(decoder);
+	const struct flowtap_perfdata_range *range = decoder->range;
+	const struct perfdata_unit *unit = collector(decoder);
+	struct flowtap_perfdata_counts *counts;
+	struct flowtap_gap losses[2];
 	int err;
 
 	if (is_framed(decoder)) {
@@ -393,8 +407,12 @@ static int survey_range(struct flowtap_perfdata_decoder *decoder)
 		decoder->surveyed[index_of(decoder)] = decoder->seen;
 		return err;
 	}
-	for (size_t i = 0; unit && i < decoder->parts; i++)
-		decoder->counts[unit - decoder->units].bytes += decoder->range[i].size;
+	if (!unit)
+		return 0;
+	counts = &decoder->counts[unit - decoder->units];
+	counts->bytes += size_of(decoder);
+	counts->losses += range->missing || range->unnamed ||
+			  flowtap_perfdata_losses(decoder->flags, losses);
 	return 0;
 }
 

@@ -215,7 +215,7 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
 	/* Whether there are any only the trace says: where perf is older than the kernel (6.12 and 7.2)
 	 * TRCCONFIGR.TS in its metadata is 0. */
-	unit->timed = unit->cpu->ts_source == 1 && perfdata->has_time_conv;
+	unit->timed = unit->cpu->ts_source == 1 && flowtap_perfdata_has_time(perfdata);
 	/* Where records have no time the last state is the best guess. */
 	flowtap_ete_span_advance(&unit->span, range->time ? range->time : UINT64_MAX - 1);
 	last = &range[unit->decoder->parts ? unit->decoder->parts - 1 : 0];

@@ -64,6 +64,54 @@ static void make_losses(const char *root)
 	perffile_board_write(&file, root, "losses.data");
 }
 
+/*
+ * Two CPUs. Of the first the kernel says, without RAW, that its buffer ended for good; of the
+ * second nothing is lost. Or nothing but losses is there of the first.
+ */
+static void make_of_one(const char *root, const char *name, bool has_trace, uint64_t flags)
+{
+	struct perffile_unit cpus[2] = {
+		ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x10),
+		ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0x12),
+	};
+	uint64_t offset[2] = { 0, 0 };
+	struct perffile file;
+
+	perffile_board(&file, 2, 2, cpus);
+	tasks(&file);
+	for (uint32_t i = !has_trace; i < 2; i++) {
+		struct stream stream = { 0 };
+
+		run(&stream, 1000, 200, "EE");
+		collect(&file, &offset[i], i, 1100 + i, &stream, RAW);
+	}
+	file.cpu = 0;
+	file.time = 1200;
+	perffile_aux(&file, offset[0], has_trace ? 0 : 1000, flags);
+	perffile_board_write(&file, root, name);
+}
+
+/* As perf reads a buffer: in pieces. Nothing is known of its CPU. */
+static void make_pieces(const char *root)
+{
+	struct perffile_unit cpu = ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0x12);
+	static const uint8_t bytes[1000];
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	run(&stream, 1000, 200, "EE");
+	perffile_board(&file, 2, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 1, 1100, &stream, RAW);
+	file.cpu = 0;
+	file.time = 1200;
+	perffile_aux(&file, 0, 3 * sizeof(bytes), RAW | TRUNCATED);
+	for (unsigned int i = 0; i < 3; i++)
+		perffile_auxtrace(&file, i * sizeof(bytes), 0, NONE, 0, bytes, sizeof(bytes));
+	perffile_board_write(&file, root, "pieces.data");
+}
+
 /* An ETR that wrapped: a barrier, the rest of what was written over, then what can be decoded. */
 static void make_barrier(const char *root)
 {
@@ -157,5 +205,8 @@ int main(int argc, char **argv)
 	make_unknown(root, "nobodys.data", 1);
 	make_losses(root);
 	make_lost(root);
+	make_of_one(root, "ended.data", true, TRUNCATED);
+	make_of_one(root, "gone.data", false, RAW);
+	make_pieces(root);
 	return 0;
 }

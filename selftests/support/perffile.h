@@ -170,6 +170,17 @@ static inline void perffile_on_exec(struct perffile *file)
 	memcpy(at, &attr, PERFFILE_ATTR);
 }
 
+/* Of a file: the records have the times of a clock that perf record -k named. */
+static inline void perffile_clocked(struct perffile *file)
+{
+	uint8_t *at = file->bytes + 104 + 8 * PERFFILE_EVENTS;
+	struct perf_event_attr attr;
+
+	memcpy(&attr, at, PERFFILE_ATTR);
+	attr.use_clockid = 1;
+	memcpy(at, &attr, PERFFILE_ATTR);
+}
+
 static inline void perffile_text(struct perffile *file, const char *text)
 {
 	size_t size = (strlen(text) + 8) & ~7UL;

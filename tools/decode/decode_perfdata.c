@@ -47,6 +47,7 @@ struct perf {
 	struct watch watch;
 	struct flowtap_perfdata_decoder *survey;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
+	bool *lost;			/* so: some of it is not there */
 	uint64_t damages;
 	const char *kernel;		/* why there is no code of it or of its modules, or NULL */
 };
@@ -189,7 +190,7 @@ static bool is_decoded(const struct perf *perf, size_t i)
 	char name[16];
 
 	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
-	return perf->bytes[i] && trace_wants(&perf->decoding, name, cpu->cpu);
+	return (perf->bytes[i] || perf->lost[i]) && trace_wants(&perf->decoding, name, cpu->cpu);
 }
 
 /* None, or not of the CPU that is asked for. */
@@ -287,7 +288,8 @@ static int survey(struct perf *perf)
 	size_t n;
 
 	perf->bytes = calloc(info->n_cpus + 1, sizeof(perf->bytes[0]));
-	if (!error && !perf->bytes)
+	perf->lost = calloc(info->n_cpus + 1, sizeof(perf->lost[0]));
+	if (!error && (!perf->bytes || !perf->lost))
 		error = -ENOMEM;
 	if (!error)
 		error = flowtap_perfdata_survey(perf->survey);
@@ -296,8 +298,10 @@ static int survey(struct perf *perf)
 		counts = flowtap_perfdata_counts(perf->survey, &n);
 		for (size_t i = 0; i < n; i++)
 			for (size_t c = 0; c < info->n_cpus; c++)
-				if (info->cpus[c].cpu == counts[i].cpu)
+				if (info->cpus[c].cpu == counts[i].cpu) {
 					perf->bytes[c] = counts[i].bytes;
+					perf->lost[c] = counts[i].losses;
+				}
 	}
 	return error;
 }
@@ -377,6 +381,9 @@ static void print_info(FILE *file, const struct perf *perf)
 		if (perf->bytes[i])
 			fprintf(file, "  CPU %-9" PRIu32 " %s of trace\n", info->cpus[i].cpu,
 				number_bytes(perf->bytes[i], number));
+	if (info->clocked)
+		fputs("  timestamps    are of another clock than the records (perf record -k)\n",
+		      file);
 	if (info->aux_missing)
 		fprintf(file, "  %s of trace are not in the file\n",
 			number_bytes(info->aux_missing, number));
@@ -496,6 +503,7 @@ int perf_decode(const struct decode_options *options, int input)
 	flowtap_perfdata_decoder_free(perf->survey);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);
+	free(perf->lost);
 	trace_free(&perf->decoding);
 	free(perf);
 	return status;

@@ -26,6 +26,7 @@ struct joining {
 	uint64_t time;
 	uint64_t missing;	/* since the last range */
 	uint64_t unnamed;	/* so, in the file */
+	uint32_t raw;		/* FLOWTAP_PERFDATA_RAW: its bytes are no frames */
 	uint32_t cpu;
 	uint32_t tid;
 };
@@ -73,7 +74,8 @@ static int add_piece(struct joining *joining, const struct perfdata_aux *aux, ui
 		.size = size,
 		.missing = joining->missing,
 		.unnamed = joining->unnamed,
-		.flags = flags,
+		/* The kernel's drivers do not say it where there are no bytes. */
+		.flags = flags | (size ? 0 : joining->raw),
 		.cpu = aux->on,
 		.tid = joining->tid,
 		.ran = aux->tid,
@@ -263,6 +265,18 @@ static int join_aux(struct joining *joining, const struct perfdata_aux *aux)
 	return 0;
 }
 
+/* What those say that have bytes; where there are none of the buffer, those of others. */
+static uint32_t raw_of(const struct flowtap_perfdata *perfdata, struct index_range range)
+{
+	uint32_t flags = 0;
+
+	if (range.from == range.until)
+		range = (struct index_range){ 0, perfdata->aux.n };
+	for (size_t i = range.from; i < range.until; i++)
+		flags |= perfdata->aux.list[i].flags;
+	return flags & FLOWTAP_PERFDATA_RAW;
+}
+
 static int join_buffer(struct joining *joining)
 {
 	const struct perfdata_extent *last = last_extent(joining);
@@ -272,6 +286,7 @@ static int join_buffer(struct joining *joining)
 
 	if (is_early_snapshot(joining))
 		return join_early(joining);
+	joining->raw = raw_of(joining->perfdata, joining->aux);
 	joining->cursor = first_byte(joining);
 	for (size_t i = joining->aux.from; !err && i < joining->aux.until; i++) {
 		const struct perfdata_aux *aux = &joining->perfdata->aux.list[i];
@@ -313,6 +328,13 @@ static void name_buffers(struct flowtap_perfdata *perfdata)
 	}
 }
 
+/* More than its padding: perf writes no bytes in the midst of others. */
+static bool is_within(const struct perfdata_extent *extent, const struct perfdata_extent *last)
+{
+	return extent->size && last->offset + last->size >= PADDING &&
+	       extent->offset + extent->size <= last->offset + last->size - PADDING;
+}
+
 /*
  * What is there twice is taken from the one that begins last: perf pads a record's bytes to a
  * multiple of 8, and snapshots overlap.
@@ -327,6 +349,12 @@ static void separate(struct flowtap_perfdata *perfdata)
 
 		if (last && !compare_buffer(last->cpu, last->tid, list[i].cpu, list[i].tid) &&
 		    last->offset + last->size > list[i].offset) {
+			if (is_within(&list[i], last)) {
+				flowtap_perfdata_damaged(perfdata, list[i].file,
+							 "trace bytes within those of another "
+							 "AUXTRACE record");
+				continue;
+			}
 			last->size = list[i].offset - last->offset;
 			kept -= !last->size;
 		}

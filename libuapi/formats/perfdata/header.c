@@ -55,6 +55,7 @@ int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *
 				  perfdata->attrs.list[0].sample_id_all != kept.sample_id_all))
 		perfdata->mixed = true;
 	perfdata->on_exec |= attr.enable_on_exec;
+	perfdata->info.clocked |= attr.use_clockid;
 	perfdata->has_times |= attr.sample_type & PERF_SAMPLE_TIME;
 	return PERFDATA_ADD(&perfdata->attrs, kept);
 }

@@ -102,12 +102,17 @@ uint32_t flowtap_perfdata_ran(const struct flowtap_perfdata *perfdata, uint32_t 
 	return low && list[low - 1].cpu == cpu ? list[low - 1].tid : FLOWTAP_PERFDATA_NONE;
 }
 
-/* perf_event.h, cap_user_time_zero and cap_user_time_short. */
+/* perf_event.h, cap_user_time_zero and cap_user_time_short: of perf's own clock alone. */
+bool flowtap_perfdata_has_time(const struct flowtap_perfdata *perfdata)
+{
+	return perfdata->has_time_conv && !perfdata->info.clocked;
+}
+
 bool flowtap_perfdata_time(const struct flowtap_perfdata *perfdata, uint64_t ticks, uint64_t *time)
 {
 	uint64_t shift = perfdata->time_shift, rest;
 
-	if (!perfdata->has_time_conv)
+	if (!flowtap_perfdata_has_time(perfdata))
 		return false;
 	if (perfdata->has_time_mask)
 		ticks = perfdata->time_cycles +

@@ -85,6 +85,7 @@ struct flowtap_perfdata_info {
 	const char *command;	/* perf's arguments, joined */
 	bool pipe;
 	bool snapshot;
+	bool clocked;		/* perf record -k: its records' times are not the trace's clock */
 	uint32_t pmu_type;
 	uint32_t metadata;	/* version of AUXTRACE_INFO: 0, 1, 2 */
 	size_t n_cpus;
@@ -168,7 +169,9 @@ int flowtap_perfdata_load(const struct flowtap_perfdata *perfdata, const char *p
 uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t tid, uint64_t time);
 /* Which thread a CPU ran at that time by the switches that were recorded; NONE unknown. */
 uint32_t flowtap_perfdata_ran(const struct flowtap_perfdata *perfdata, uint32_t cpu, uint64_t time);
-/* Ticks of the generic counter in perf's clock: false where the file has no TIME_CONV. */
+/* Whether timestamps of the trace can be times of the records: not after perf record -k. */
+bool flowtap_perfdata_has_time(const struct flowtap_perfdata *perfdata);
+/* Ticks of the generic counter in perf's clock: false where the file says nothing of that. */
 bool flowtap_perfdata_time(const struct flowtap_perfdata *perfdata, uint64_t ticks, uint64_t *time);
 
 /* --- All of it together: from the file to a sink. --- */
@@ -200,6 +203,7 @@ struct flowtap_perfdata_counts {
 	uint32_t cpu;
 	uint64_t ranges;
 	uint64_t bytes;			/* of its trace, frames removed */
+	uint64_t losses;		/* by survey: ranges of which the file tells that some is lost */
 	const struct flowtap_ete_counts *ete;	/* NULL: nothing was decoded */
 };
 

@@ -261,6 +261,32 @@ TEST(lies_about_sizes_do_no_harm)
 	free(file.bytes);
 }
 
+/* A damaged offset: what it says to be in the midst of others' bytes is not taken instead of them. */
+TEST(trace_bytes_within_others_are_told)
+{
+	uint8_t trace[256] = { 0 };
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, units);
+	file.time = 1;
+	perffile_aux(&file, 0, 256, RAW);
+	file.time = 2;
+	perffile_aux(&file, 256, 64, RAW);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, trace, 256);
+	perffile_auxtrace(&file, 96, 0, NONE, 0, trace, 64);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_STREQ("trace bytes within those of another AUXTRACE record", opened.damage);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(256, opened.ranges[0].size);
+	EXPECT_EQ(0, opened.ranges[1].size);
+	EXPECT_EQ(64, opened.info->aux_missing);
+	done(&opened);
+}
+
 TEST(each_cut_is_survived)
 {
 	struct perffile file;

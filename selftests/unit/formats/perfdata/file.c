@@ -170,6 +170,26 @@ TEST(ticks_become_time)
 	done(&opened);
 }
 
+/* perf record -k: the records have the times of a clock that is not the counter's. */
+TEST(ticks_are_no_time_of_another_clock)
+{
+	struct perffile file;
+	struct opened opened;
+	uint64_t time;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_clocked(&file);
+	perffile_info(&file, 1, false, 1, units);
+	perffile_values(&file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
+	perffile_auxtrace(&file, 0, 0, NONE, 0, "trace", 5);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_TRUE(opened.info->clocked);
+	EXPECT_FALSE(flowtap_perfdata_has_time(opened.perfdata));
+	EXPECT_FALSE(flowtap_perfdata_time(opened.perfdata, 1, &time));
+	done(&opened);
+}
+
 TEST(losses_and_throttling_are_counted)
 {
 	struct perffile file;
