@@ -110,6 +110,20 @@ static void await_handler(struct flowtap_ete *ete, const struct ete_entry *entry
 						"no address after an exception");
 }
 
+/*
+ * Nothing was executed of which the trace has to say where: after an exception return, or before a
+ * reset with which it begins.
+ */
+static bool comes_first(const struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct ete_position *position = &ete->position;
+
+	return position->state == ETE_ADDRESS_NOWHERE || ete_is_return_value(ete, entry->value) ||
+	       (ete_is_reset(ete, entry->number) &&
+		(position->state == ETE_ADDRESS_MISSING ||
+		 (position->state == ETE_ADDRESS_KNOWN && !ete_has_context(position))));
+}
+
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {
@@ -124,8 +138,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 	if (entry->repeated && ete->position.late)
 		ete_drop_repeated_return(&ete->returns, entry->value, ete->position.sub_isa);
-	/* It came before the exception return led anywhere: nothing was executed in between. */
-	if (ete->position.state == ETE_ADDRESS_NOWHERE || ete_is_return_value(ete, entry->value)) {
+	if (comes_first(ete, entry)) {
 		ete_returns_at_p0(&ete->returns);
 	} else {
 		status = flowtap_ete_require_address(ete);

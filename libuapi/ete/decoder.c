@@ -205,6 +205,7 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 		return overflow_before_trace_info(ete);
 	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_IGNORE:
+	case FLOWTAP_ETE_BRANCH_FUTURE_FLUSH:
 	case FLOWTAP_ETE_ALIGNMENT_SYNC:
 	case FLOWTAP_ETE_ALIGNMENT_ZEROS:
 		return 0;

@@ -68,21 +68,11 @@ static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *pack
 	return 0;
 }
 
-/* What was executed before a reset of the PE is not known, whatever address there is. */
-static bool is_reset(const struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
-{
-	if (ete->config.m_profile && flowtap_ete_is_etm4(&ete->config))
-		return packet->exception_type == FLOWTAP_ETM4_M_RESET;
-	if (packet->exception_type == FLOWTAP_ETE_PE_RESET_UNKNOWN)
-		return !flowtap_ete_is_etm4(&ete->config);
-	return packet->exception_type == FLOWTAP_ETE_PE_RESET;
-}
-
 /* The return address of the exception is one, and says up to where instructions were executed. */
 static bool has_return_address(const struct flowtap_ete *ete,
 			       const struct flowtap_ete_packet *packet)
 {
-	return packet->has_address && !packet->address_unknown && !is_reset(ete, packet) &&
+	return packet->has_address && !packet->address_unknown && !ete_is_reset(ete, packet->exception_type) &&
 	       !ete_is_return_value(ete, packet->address.address);
 }
 
@@ -128,14 +118,17 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 }
 
 /*
- * An exception return, or a return from a function that another security state called. On the M
- * profile it is a P0 element, which counts where elements are speculative.
+ * An exception return, or a return from a function that another security state called. The one is a
+ * P0 element on Armv6-M and Armv7-M, the other on Armv8-M, of which trace units are of 4.2 and later.
+ * That counts where elements are speculative.
  */
 static int push_return(struct flowtap_ete *ete, enum ete_kind kind)
 {
+	const bool armv8 = ete->stream.parser.etm4 >= 0x42;
 	const struct ete_entry entry = {
 		.kind = kind,
-		.count = ete->config.m_profile && ete_speculates(&ete->speculation),
+		.count = ete->config.m_profile && armv8 == (kind == ETE_FUNCTION_RETURN) &&
+			 ete_speculates(&ete->speculation),
 	};
 
 	return flowtap_ete_push(ete, &entry);

@@ -164,6 +164,16 @@ static inline bool ete_is_return_value(const struct flowtap_ete *ete, uint64_t a
 	return address - first <= UINT32_MAX - first && ete->config.m_profile;
 }
 
+/* What was executed before a reset of the PE is not known, whatever address there is. */
+static inline bool ete_is_reset(const struct flowtap_ete *ete, unsigned int exception)
+{
+	if (ete->config.m_profile && flowtap_ete_is_etm4(&ete->config))
+		return exception == FLOWTAP_ETM4_M_RESET;
+	if (exception == FLOWTAP_ETE_PE_RESET_UNKNOWN)
+		return !flowtap_ete_is_etm4(&ete->config);
+	return exception == FLOWTAP_ETE_PE_RESET;
+}
+
 /* Of the instruction at the address of the analysis. */
 static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 {

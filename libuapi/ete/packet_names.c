@@ -19,6 +19,7 @@ static const char *const packets[FLOWTAP_ETE_PACKET_TYPES] = {
 	[FLOWTAP_ETE_EXCEPTION] = "Exception",
 	[FLOWTAP_ETE_EXCEPTION_RETURN] = "Exception Return",
 	[FLOWTAP_ETE_FUNCTION_RETURN] = "Function Return",
+	[FLOWTAP_ETE_BRANCH_FUTURE_FLUSH] = "Branch Future Flush",
 	[FLOWTAP_ETE_INSTRUMENTATION] = "Instrumentation",
 	[FLOWTAP_ETE_TRANSACTION_START] = "Transaction Start",
 	[FLOWTAP_ETE_TRANSACTION_COMMIT] = "Transaction Commit",

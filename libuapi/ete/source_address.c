@@ -13,6 +13,17 @@ static bool far(uint64_t from, uint64_t to)
 	return to - from > 4ULL * ETE_STRAIGHT_MAX;
 }
 
+/* What an ETMv4 has executed of these has an atom: the code there is another one. */
+static int lacks_atom(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	const uint64_t last = block->address + block->last;
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, last,
+					  "the %s at 0x%" PRIx64 " has no atom",
+					  flowtap_arm_class_name(block->end), last);
+
+	return status ? status : ETE_DROP;
+}
+
 /*
  * A P0 instruction that ends the block was not taken, as there is no atom for it: none on the path
  * to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those before an
@@ -20,6 +31,8 @@ static bool far(uint64_t from, uint64_t to)
  */
 static int check_passed(struct flowtap_ete *ete, const struct flowtap_block *block)
 {
+	if (block->end && flowtap_ete_is_etm4(&ete->config))
+		return lacks_atom(ete, block);
 	if (flowtap_ete_cannot_fall_through(ete, block))
 		return flowtap_ete_fell_through(ete, block);
 	if (flowtap_ete_ends_undefined(block))

@@ -341,8 +341,8 @@ static void leave(struct encoder *encoder, const struct encoder_insn *insn, bool
 }
 
 /*
- * The packet after the atom of an ETMv4's return. Of the M profile it is a P0 element, and nothing
- * else says that the branch returned from an exception.
+ * The packet after the atom of an ETMv4's return. Of the M profile nothing else says that the branch
+ * returned from an exception. It is a P0 element of Armv7-M, and Armv8-M's function return is.
  */
 static void return_element(struct encoder *encoder, const struct encoder_insn *insn)
 {
@@ -354,7 +354,11 @@ static void return_element(struct encoder *encoder, const struct encoder_insn *i
 		return;
 	if (insn->eret && encoder->oracle)
 		oracle_step(encoder->oracle, ORACLE_ERET);
-	encode_element(encoder);
+	if (insn->function_return == (encoder->options.etm4 >= 0x42))
+		encode_element(encoder);
+	else if (encoder->oracle)
+		/* It is there if the branch is. */
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 }
 
 static void atom_element(struct encoder *encoder, const struct encoder_insn *insn, size_t covered)

@@ -238,6 +238,34 @@ TEST_F(contradiction, a_q_element_does_not_pass_it_either)
 
 /* --- Nothing before the whole way is proven. --- */
 
+/* An ETE may leave out what was not taken, an ETMv4 has an atom of each. */
+TEST_F(contradiction, an_exception_does_not_pass_a_branch_without_an_atom)
+{
+	BEGIN();
+	WORD(0x1000) = WORD(0x1008) = NOP;
+	WORD(0x1004) = B_EQ(0x20);
+	DECODE(START, IRQ, SHORT(0x100c), SHORT(0x1000));
+	EXPECT_STREQ(LINES "range 1000 100c 3 A64 E\nexception 14 100c\n", part_flow(&self->part));
+	part_end(&self->part);
+	self->config.devarch = FLOWTAP_ETM4_DEVARCH;
+	BEGIN();
+	WORD(0x1000) = WORD(0x1008) = NOP;
+	WORD(0x1004) = B_EQ(0x20);
+	DECODE(START, IRQ, SHORT(0x100c), SHORT(0x1000));
+	EXPECT_STREQ(LINES "gap impossible address=1004 detail=the branch at 0x1004 has no "
+		     "atom\nexception 14 100c\n", part_flow(&self->part));
+}
+
+/* The trace begins with it, whatever is known of what was before. */
+TEST_F(contradiction, a_reset_comes_after_nothing)
+{
+	BEGIN();
+	WORD(0x1000) = B(0x10);
+	DECODE(SYNC, 0x06, 0x01, 0x70, 0x81, 0x31, 0x9a, 0, 8, 0, 0, E);
+	EXPECT_STREQ("trace_on\nexception 0 0\n" A64 "range 1000 1004 1 A64 E\n",
+		     part_flow(&self->part));
+}
+
 TEST_F(contradiction, an_exception_that_cannot_be_reached_has_no_way)
 {
 	BEGIN();

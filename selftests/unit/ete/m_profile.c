@@ -18,6 +18,7 @@
 #define EXCEPTION_AT(type) 0x06, (type) << 1 | 0x40	/* E 0b10: ... which is the target, too */
 #define RETURN 0x07
 #define FUNCTION_RETURN 0x05
+#define BRANCH_FUTURE_FLUSH 0x00, 0x07
 #define COMMIT(n) 0x2d, n
 #define CANCEL(n) 0x2e, n
 #define E 0xf7
@@ -28,16 +29,19 @@
 #define HANDLER "range 1080 1082 1 T32 E\n"
 #define CALLED "range 1100 1102 1 T32 E\n"
 
+#define ARMV7_M 0x40		/* versions of their ETMv4 */
+#define ARMV8_1_M 0x45
+
 FIXTURE(m_profile)
 {
 	struct part part;
 };
 
 /* Of a trace unit with a return stack; so many P0 elements may be speculative. */
-static void begin(struct part *part, uint32_t speculative)
+static void begin(struct part *part, uint32_t version, uint32_t speculative)
 {
 	const struct flowtap_ete_config config = {
-		.devarch = 0x47754a13, .idr1 = 0x4100f450, .configr = 1 << 12,
+		.devarch = 0x47754a13, .idr1 = 0x4100f000 | version << 4, .configr = 1 << 12,
 		.idr8 = speculative, .m_profile = true,
 	};
 	static const struct {
@@ -58,7 +62,7 @@ static void begin(struct part *part, uint32_t speculative)
 
 FIXTURE_SETUP(m_profile)
 {
-	begin(&self->part, 0);
+	begin(&self->part, ARMV8_1_M, 0);
 }
 
 FIXTURE_TEARDOWN(m_profile)
@@ -72,6 +76,33 @@ FIXTURE_TEARDOWN(m_profile)
 	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));				\
 	EXPECT_STREQ(LINES want, part_flow(&self->part));				\
 } while (0)
+
+TEST_F(m_profile, a_flush_of_branch_futures_changes_nothing)
+{
+	EXPECT_DECODED(CALL CALLED LOOP, START(0x1000), BRANCH_FUTURE_FLUSH, E, BRANCH_FUTURE_FLUSH, E,
+		       BRANCH_FUTURE_FLUSH, LONG(0x1004), E);
+}
+
+/* It has the address of its handler too, where E is 0b10: of no context yet. */
+TEST_F(m_profile, a_trace_that_begins_with_a_reset_lacks_nothing)
+{
+	static const uint8_t sync[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4 };
+	static const uint8_t resets[][7] = {
+		{ EXCEPTION(1), LONG(0x1080) }, { EXCEPTION_AT(1), LONG(0x1080) },
+	};
+	static const uint8_t rest[] = { 0x83, 0x40, 0x10, 0, 0, 0x20, E };
+
+	for (size_t i = 0; i < 2; i++) {
+		part_end(&self->part);
+		begin(&self->part, ARMV8_1_M, 0);
+		EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, sync, sizeof(sync)));
+		EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, resets[i], sizeof(resets[i])));
+		EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, rest, sizeof(rest)));
+		EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));
+		EXPECT_STREQ("trace_on\nexception 1 0\ncontext T32 EL0 nonsecure 32\n" HANDLER,
+			     part_flow(&self->part));
+	}
+}
 
 /* --- Tail-chaining. The return stack has 0x1004 all the while. --- */
 
@@ -177,7 +208,7 @@ TEST_F(m_profile, nor_is_it_where_more_bytes_follow)
 TEST_F(m_profile, a_return_is_committed_before_its_address_comes)
 {
 	part_end(&self->part);
-	begin(&self->part, 8);
+	begin(&self->part, ARMV7_M, 8);
 	EXPECT_HANDLER_WENT_TO(0x1100, START(0x1080), E, RETURN, COMMIT(2), LONG(0x1100), E,
 			       COMMIT(1));
 }
@@ -185,16 +216,25 @@ TEST_F(m_profile, a_return_is_committed_before_its_address_comes)
 TEST_F(m_profile, a_function_return_is_committed_before_its_address_comes)
 {
 	part_end(&self->part);
-	begin(&self->part, 8);
+	begin(&self->part, ARMV8_1_M, 8);
 	EXPECT_HANDLER_WENT_TO(0x1100, START(0x1080), E, COMMIT(1), FUNCTION_RETURN, COMMIT(1),
 			       LONG(0x1100), E, COMMIT(1));
+}
+
+/* Of Armv8-M it is none: each Commit is of the branches alone. */
+TEST_F(m_profile, an_exception_return_of_armv8_is_not_committed)
+{
+	part_end(&self->part);
+	begin(&self->part, ARMV8_1_M, 8);
+	EXPECT_DECODED(HANDLER "eret\n" CALLED LOOP, START(0x1080), E, RETURN, LONG(0x1100), E,
+		       COMMIT(2), LONG(0x1004), E, COMMIT(1));
 }
 
 /* The branch is not, where only it was committed. */
 TEST_F(m_profile, a_return_is_cancelled_after_its_branch_was_committed)
 {
 	part_end(&self->part);
-	begin(&self->part, 8);
+	begin(&self->part, ARMV7_M, 8);
 	EXPECT_DECODED(HANDLER CALLED, START(0x1080), E, RETURN, COMMIT(1), CANCEL(1), LONG(0x1100),
 		       E, COMMIT(1));
 }
@@ -208,7 +248,7 @@ TEST_F(m_profile, the_work_for_returns_is_linear)
 	const uint64_t *looked_at;
 
 	part_end(&self->part);
-	begin(&self->part, FLOWTAP_ETE_SPECULATION_MAX);
+	begin(&self->part, ARMV8_1_M, FLOWTAP_ETE_SPECULATION_MAX);
 	looked_at = &self->part.ete->looked_at;
 	memset(bytes, RETURN, sizeof(bytes));
 	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, start, sizeof(start)));

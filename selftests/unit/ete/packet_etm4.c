@@ -184,6 +184,8 @@ TEST(what_a_version_or_profile_has_not_is_reserved)
 	EXPECT_TRACE(&m2, "05", "1 Function Return\n");
 	EXPECT_TRACE(&v6, "05", "1 reserved (Function Return: this is no M profile)\n");
 	EXPECT_TRACE(&v2, "07", "1 Exception Return\n");
+	EXPECT_TRACE(&v5, "0007", "2 Branch Future Flush\n");
+	EXPECT_TRACE(&v3, "0007", "2 reserved (an extension that is reserved)\n");
 	EXPECT_TRACE(&v2, "0a", "1 reserved (a header that is reserved)\n");
 	EXPECT_TRACE(&v2, "b0", "1 reserved (a header that is reserved)\n");
 	EXPECT_TRACE(&v2, "28",
