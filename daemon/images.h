@@ -15,7 +15,7 @@
 #ifndef FLOWTAP_DAEMON_IMAGES_H
 #define FLOWTAP_DAEMON_IMAGES_H
 
-#include <flowtap/address_map.h>
+#include <flowtap/bundle.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -19,6 +19,14 @@ struct flowtap_mounts *flowtap_mounts_new(void);
  * memory that has a descriptor (memfd, System V). What is mounted later is seen. NULL: none is.
  */
 bool flowtap_mounts_answer(struct flowtap_mounts *mounts, uint32_t major, uint32_t minor);
+/*
+ * Opens (O_PATH) the file at `path` as the kernel writes it, without links and dots, below the root of
+ * a process; pid 0: below ours. It goes from folder to folder, and asks none whose file system does not
+ * answer, whatever is mounted or put in place of one meanwhile. Of one in a namespace of mounts that is
+ * not ours the file system is mounted here too, or tmpfs. The fd; -EXDEV: one on the way, or the
+ * file's, does not answer; another -errno.
+ */
+int flowtap_mounts_walk(struct flowtap_mounts *mounts, uint32_t pid, const char *path);
 void flowtap_mounts_free(struct flowtap_mounts *mounts);
 
 #endif /* FLOWTAP_LIBUAPI_CAPTURE_MOUNTS_H */

@@ -137,8 +137,13 @@ static void explain(const char *path, const struct identity *found,
 static int try(int root, const char *path, const struct flowtap_build_id *id,
 	       enum flowtap_machine machine, char why[FLOWTAP_WHY])
 {
+	return flowtap_locate_check(open_regular(root, path), path, id, machine, why);
+}
+
+int flowtap_locate_check(int fd, const char *path, const struct flowtap_build_id *id,
+			 enum flowtap_machine machine, char why[FLOWTAP_WHY])
+{
 	struct identity found;
-	int fd = open_regular(root, path);
 
 	if (fd < 0) {
 		snprintf(why, FLOWTAP_WHY, "%.300s: %s", path,
@@ -191,8 +196,7 @@ static int open_root(const char *sysroot)
 	return root < 0 ? -errno : root;
 }
 
-/* The path without the kernel's mark of a file that was unlinked; false if it has none. */
-static bool strip_deleted(const char *path, char stripped[PATH_MAX])
+bool flowtap_locate_deleted(const char *path, char stripped[PATH_MAX])
 {
 	static const char mark[] = " (deleted)";
 	size_t size = strlen(path);
@@ -219,7 +223,7 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 		return try_code_by_id(root, id);
 	}
 	fd = try(root, path, id, machine, why);
-	if (fd == -ENOENT && strip_deleted(path, stripped)) {
+	if (fd == -ENOENT && flowtap_locate_deleted(path, stripped)) {
 		if (id->size)
 			fd = try(root, stripped, id, machine, why);
 		else
@@ -272,23 +276,6 @@ static struct flowtap_build_id recorded(const struct flowtap_mapping *mapping)
 
 	memcpy(id.bytes, mapping->build_id, sizeof(id.bytes));
 	return id;
-}
-
-int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY])
-{
-	const struct flowtap_build_id id = recorded(mapping);
-	char root[32];
-	int fd;
-
-	if (id.size > sizeof(id.bytes)) {
-		snprintf(why, FLOWTAP_WHY, "%.300s: its build-id is too long", mapping->path);
-		return -EINVAL;
-	}
-	/* Paths are those of the process; it may have ended, and may have been in ours. */
-	snprintf(root, sizeof(root), "/proc/%u/root", mapping->pid);
-	fd = flowtap_locate_code(root, NULL, mapping->path, &id, FLOWTAP_MACHINE_ANY, why);
-	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, mapping->path, &id,
-						  FLOWTAP_MACHINE_ANY, why);
 }
 
 bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd)

@@ -59,13 +59,6 @@ struct flowtap_mapping {
 	const char *path;
 };
 
-/*
- * For who saves what is mapped on this machine: opens for reading the regular file that a map would
- * take with the root of the process, or else, as it may have ended, with ours. Of the mapping pid,
- * path and build-id count. The fd, which is the caller's to close; -errno and a line in why:
- * -ESTALE: its build-id is another one; -EINVAL: a build-id longer than there is space.
- */
-int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY]);
 /* Whether fd is an ELF file with the mapping's build-id. It is read, and stays as it is. */
 bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd);
 

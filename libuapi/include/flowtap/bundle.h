@@ -17,6 +17,16 @@
 extern "C" {
 #endif
 
+/*
+ * For who saves what is mapped on this machine: opens for reading the regular file that a map would
+ * take, where the process has it, or else, as it may have ended, where we have it. Of the mapping pid,
+ * path and build-id count. No file system is asked that a user's program serves (FUSE), who could keep
+ * us waiting. The fd, which is the caller's to close; -errno and a line in why: -ESTALE: its build-id
+ * is another one; -EXDEV: it is, or was, on such a file system, or on one that is not mounted here;
+ * -EINVAL: a build-id longer than there is space.
+ */
+int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY]);
+
 #define FLOWTAP_BUNDLE_MAX	(3ULL << 30)	/* bytes of all files; of one: FLOWTAP_BUNDLE_FILE_MAX */
 
 struct flowtap_bundle;

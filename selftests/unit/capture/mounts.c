@@ -3,6 +3,7 @@
 #include "capture/mounts.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,20 +17,23 @@
 
 /* Of mounts, with numbers that no device here has (for local use); NULL: the real one. */
 static const char *list;
+static const char *process_list;	/* that of a process, which has another namespace */
 static bool changed;
 static unsigned int reads;
 
 FILE *fopen(const char *path, const char *mode)
 {
+	const char *text = list;
 	int fd;
 
-	if (strcmp(path, "/proc/self/mountinfo"))
-		abort();
-	reads++;
-	if (!list)
+	if (!strcmp(path, "/proc/self/mountinfo"))
+		reads++;
+	else
+		text = process_list;
+	if (!text)
 		return ((__typeof__(&fopen))dlsym(RTLD_NEXT, "fopen"))(path, mode);
 	fd = memfd_create("mountinfo", MFD_CLOEXEC);
-	if (pwrite(fd, list, strlen(list), 0) != (ssize_t)strlen(list))
+	if (pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
 		abort();
 	return fdopen(fd, mode);
 }
@@ -94,6 +98,86 @@ TEST(our_own_root_and_memory_are_asked)
 	EXPECT_TRUE(answers(mounts, -1, "/proc"));
 	EXPECT_FALSE(flowtap_mounts_answer(NULL, 8, 1));
 	close(memory);
+	flowtap_mounts_free(mounts);
+}
+
+/* 0 or -errno of the walk. */
+static int walks(struct flowtap_mounts *mounts, uint32_t pid, const char *path)
+{
+	int fd = flowtap_mounts_walk(mounts, pid, path);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+TEST(a_walk_leads_to_the_file_and_nowhere_else)
+{
+	struct flowtap_mounts *mounts = flowtap_mounts_new();
+	char path[] = "/tmp/flowtap-walk-XXXXXX", link[40];
+	struct stat wanted, found;
+	int fd = mkstemp(path), walked;
+
+	list = NULL;
+	changed = true;
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fstat(fd, &wanted));
+	for (uint32_t pid = 0; pid <= (uint32_t)getpid(); pid += (uint32_t)getpid()) {
+		walked = flowtap_mounts_walk(mounts, pid, path);
+		ASSERT_LE(0, walked);
+		ASSERT_EQ(0, fstat(walked, &found));
+		EXPECT_EQ(wanted.st_ino, found.st_ino);
+		close(walked);
+	}
+	snprintf(link, sizeof(link), "%s.d", path);
+	ASSERT_EQ(0, symlink("/tmp", link));
+	strcat(link, "/x");
+	EXPECT_EQ(-ENOTDIR, walks(mounts, 0, link));
+	*strrchr(link, '/') = 0;
+	unlink(link);
+	EXPECT_EQ(-EINVAL, walks(mounts, 0, "/tmp/./x"));
+	EXPECT_EQ(-EINVAL, walks(mounts, 0, "/tmp/../etc"));
+	EXPECT_EQ(-ENOENT, walks(mounts, 0, "/tmp/flowtap-nowhere/x"));
+	EXPECT_EQ(-ENOENT, walks(mounts, UINT32_MAX, "/tmp"));
+	unlink(path);
+	close(fd);
+	flowtap_mounts_free(mounts);
+}
+
+/* /proc is not of our root's device: what the lists make of it counts. */
+TEST(a_walk_asks_no_file_system_that_does_not_answer)
+{
+	static const char *const types[] = { "fuse.sshfs", "overlay", "proc" };
+	const uint32_t pid = (uint32_t)getpid();
+	struct flowtap_mounts *mounts = flowtap_mounts_new();
+	struct statx status;
+	char text[128];
+
+	changed = true;
+	ASSERT_EQ(0, statx(-1, "/proc", 0, STATX_TYPE | STATX_MNT_ID, &status));
+	list = "";
+	EXPECT_EQ(-EXDEV, walks(mounts, 0, "/proc"));
+	EXPECT_EQ(-EXDEV, walks(mounts, 0, "/proc/version"));
+	list = text;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "7 1 %u:%u / /proc rw - %s x rw\n", status.stx_dev_major,
+			 status.stx_dev_minor, types[i]);
+		EXPECT_EQ(i ? 0 : -EXDEV, walks(mounts, 0, "/proc/version"));
+	}
+	/* Another namespace's, which has other numbers than stat: by that of the mount. */
+	list = "";
+	process_list = text;
+	snprintf(text, sizeof(text), "%llu 1 250:9 / /proc rw - overlay x rw\n",
+		 (unsigned long long)status.stx_mnt_id);
+	EXPECT_EQ(-EXDEV, walks(mounts, pid, "/proc/version"));
+	list = "7 1 250:9 / /elsewhere rw - overlay x rw\n";
+	EXPECT_EQ(0, walks(mounts, pid, "/proc/version"));
+	list = "";
+	snprintf(text, sizeof(text), "%llu 1 250:9 / /proc rw - tmpfs x rw\n",
+		 (unsigned long long)status.stx_mnt_id);
+	EXPECT_EQ(0, walks(mounts, pid, "/proc/version"));
+	process_list = NULL;
 	flowtap_mounts_free(mounts);
 }
 

@@ -2,7 +2,7 @@
 /* Shows which file is opened for a mapping of a process, and that it is the one that was mapped. */
 #include <errno.h>
 #include <fcntl.h>
-#include <flowtap/address_map.h>
+#include <flowtap/bundle.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include "support/kselftest_harness.h"
 #include "support/tinyelf.h"
 
-FIXTURE(mapping_file)
+FIXTURE(mapped_file)
 {
 	char path[32];
 	int file;
@@ -19,12 +19,12 @@ FIXTURE(mapping_file)
 	char why[FLOWTAP_WHY];
 };
 
-FIXTURE_SETUP(mapping_file)
+FIXTURE_SETUP(mapped_file)
 {
 	uint8_t bytes[TINY_ROOM];
 	size_t size = tiny_make(bytes, 0x11);
 
-	strcpy(self->path, "/tmp/mapping_file.XXXXXX");
+	strcpy(self->path, "/tmp/mapped_file.XXXXXX");
 	self->file = mkstemp(self->path);
 	ASSERT_EQ((ssize_t)size, write(self->file, bytes, size));
 	self->mapping = (struct flowtap_mapping){
@@ -34,13 +34,13 @@ FIXTURE_SETUP(mapping_file)
 	self->why[0] = 0;
 }
 
-FIXTURE_TEARDOWN(mapping_file)
+FIXTURE_TEARDOWN(mapped_file)
 {
 	close(self->file);
 	unlink(self->path);
 }
 
-static bool opens(FIXTURE_DATA(mapping_file) *self)
+static bool opens(FIXTURE_DATA(mapped_file) *self)
 {
 	int fd = flowtap_mapping_open(&self->mapping, self->why);
 	bool good = fd >= 0 && flowtap_mapping_is(&self->mapping, fd);
@@ -50,7 +50,7 @@ static bool opens(FIXTURE_DATA(mapping_file) *self)
 	return good;
 }
 
-TEST_F(mapping_file, it_is_opened_though_the_process_has_ended)
+TEST_F(mapped_file, it_is_opened_though_the_process_has_ended)
 {
 	pid_t child = fork();
 
@@ -62,7 +62,7 @@ TEST_F(mapping_file, it_is_opened_though_the_process_has_ended)
 	EXPECT_TRUE(opens(self));
 }
 
-TEST_F(mapping_file, another_one_is_not)
+TEST_F(mapped_file, another_one_is_not)
 {
 	errno = EDOM;
 	EXPECT_TRUE(flowtap_mapping_is(&self->mapping, self->file));
@@ -73,7 +73,7 @@ TEST_F(mapping_file, another_one_is_not)
 	EXPECT_EQ(EDOM, errno);
 }
 
-TEST_F(mapping_file, what_has_no_build_id_is_none_of_a_mapping)
+TEST_F(mapped_file, what_has_no_build_id_is_none_of_a_mapping)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -82,7 +82,7 @@ TEST_F(mapping_file, what_has_no_build_id_is_none_of_a_mapping)
 	close(null);
 }
 
-TEST_F(mapping_file, what_cannot_be_opened_says_why)
+TEST_F(mapped_file, what_cannot_be_opened_says_why)
 {
 	self->mapping.build_id_size = FLOWTAP_BUILD_ID_MAX + 1;
 	EXPECT_EQ(-EINVAL, flowtap_mapping_open(&self->mapping, self->why));
@@ -92,6 +92,19 @@ TEST_F(mapping_file, what_cannot_be_opened_says_why)
 	self->mapping.path = "/nowhere";
 	EXPECT_EQ(-ENOENT, flowtap_mapping_open(&self->mapping, self->why));
 	EXPECT_STREQ("/nowhere: No such file or directory", self->why);
+}
+
+TEST_F(mapped_file, no_link_is_followed_to_it)
+{
+	char link[48];
+
+	snprintf(link, sizeof(link), "%s.link", self->path);
+	ASSERT_EQ(0, symlink(self->path, link));
+	self->mapping.path = link;
+	EXPECT_EQ(-ENOEXEC, flowtap_mapping_open(&self->mapping, self->why));
+	unlink(link);
+	self->mapping.path = "/tmp/../etc/passwd";
+	EXPECT_EQ(-EINVAL, flowtap_mapping_open(&self->mapping, self->why));
 }
 
 TEST_HARNESS_MAIN
