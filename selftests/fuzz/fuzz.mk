@@ -19,6 +19,8 @@ FUZZ_STFCHECK := $(filter-out %/main.o,$(patsubst %.c,$(B)/clang/%.o,$(wildcard 
 $(foreach f,$(shell grep -ls stfcheck/stfcheck.h selftests/fuzz/*.c), \
 	$(eval $(B)/fuzz/$(notdir $(f:%.c=%)): $(FUZZ_STFCHECK)))
 
+-include $(FUZZ:%=$(B)/clang/selftests/fuzz/%.d) $(patsubst %.o,%.d,$(FUZZ_STFCHECK))
+
 .PHONY: fuzz-in-lab
 fuzz-in-lab: $(FUZZ:%=$(B)/fuzz/%) $(FUZZ:%=$(B)/asan/fuzz/%)
 	$(Q)B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/run $(FUZZ)
