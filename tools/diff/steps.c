@@ -92,7 +92,8 @@ static int emit_context(struct steps *steps, bool instruction)
 	if (!step)
 		return -ECANCELED;
 	steps->context = context;
-	*step = (struct step){ .kind = STEP_CONTEXT, .damaged = clear_damaged(steps),
+	/* Damage may be before it or after: what follows is marked as well. */
+	*step = (struct step){ .kind = STEP_CONTEXT, .damaged = steps->damaged,
 			       .context = steps->context };
 	return 0;
 }
