@@ -323,6 +323,13 @@ static void watch_signals(const char *path)
 	}
 }
 
+static bool is_regular(int fd)
+{
+	struct stat stat;
+
+	return !fstat(fd, &stat) && S_ISREG(stat.st_mode);
+}
+
 /* Nobody else can read or change it, now or by another name. */
 static bool is_private(int fd)
 {
@@ -358,17 +365,22 @@ err_close:
 /*
  * One writer at a time, which a lock shows that the kernel takes away with it: a part without one
  * was left by somebody who was killed, or put there by somebody else. It is begun anew, or goes,
- * where it is empty, or `force`. The fd, -EWOULDBLOCK: another one writes it, -EEXIST, or another
- * error.
+ * where it is empty, or `force`. The fd, -EWOULDBLOCK: another one writes it, -EEXIST, -ENOEXEC: it
+ * is no regular file, or another error.
  */
 static int open_locked(const char *part, bool force)
 {
 	int fd = -EAGAIN;
 
 	for (int tries = 0; fd == -EAGAIN && tries < 100; tries++) {
-		fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		/* A FIFO without a reader would not return, and no signal ends it here. */
+		fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 		if (fd < 0)
-			return -errno;
+			return errno == ENXIO ? -ENOEXEC : -errno;
+		if (!is_regular(fd)) {
+			close(fd);
+			return -ENOEXEC;
+		}
 		/* A file system without locks is used as it is. */
 		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 			close(fd);
@@ -407,6 +419,11 @@ static void part_problem(const struct output *output, int error)
 			 output->part);
 		advise("rename or remove it (a trace is read as far as it goes), or --force to "
 		       "replace it");
+		break;
+	case ENOEXEC:
+		complain("'%s' is no regular file, and the output is written under that name first",
+			 output->part);
+		advise("rename or remove it, or choose another name for the output");
 		break;
 	default:
 		not_made(output->part, error);
