@@ -16,7 +16,6 @@
 
 struct notes {
 	const char *directory;
-	bool quiet;
 	unsigned int n;			/* different ones so far */
 	bool last_shown;
 	char last[512];
@@ -42,7 +41,10 @@ static void print_note(const struct notes *notes, const char *text)
 	fputc('\n', stderr);
 }
 
-/* Shows each once: a dump that is not there is missed by each CPU. */
+/*
+ * Shows each once: a dump that is not there is missed by each CPU. --quiet leaves out no problem, and
+ * the trace of a CPU may be left out by one.
+ */
 static void handle_note(void *argument, const char *text)
 {
 	struct notes *notes = argument;
@@ -52,19 +54,16 @@ static void handle_note(void *argument, const char *text)
 	for (unsigned int i = 0; i < notes->n && i < NOTES_SHOWN; i++) {
 		if (strcmp(text, notes->texts[i]))
 			continue;
-		notes->last_shown = !notes->quiet;
+		notes->last_shown = true;
 		return;
 	}
 	if (notes->n > NOTES_SHOWN)
 		return;
 	if (notes->n++ == NOTES_SHOWN) {
-		if (!notes->quiet)
-			advise("and so on: what else is left out is not told");
+		advise("and so on: what else is left out is not told");
 		return;
 	}
 	memcpy(notes->texts[notes->n - 1], notes->last, sizeof(notes->last));
-	if (notes->quiet)
-		return;
 	print_note(notes, text);
 	notes->last_shown = true;
 }
@@ -72,12 +71,6 @@ static void handle_note(void *argument, const char *text)
 /* Why it cannot be read: the last one says it, by what those before it say. */
 static void show_reason(struct notes *notes)
 {
-	if (notes->quiet) {
-		for (unsigned int i = 0; i < notes->n && i < NOTES_SHOWN; i++) {
-			print_note(notes, notes->texts[i]);
-			notes->last_shown = !strcmp(notes->texts[i], notes->last);
-		}
-	}
 	if (*notes->last && !notes->last_shown)
 		print_note(notes, notes->last);
 }
@@ -264,7 +257,7 @@ static void advise_directory(const char *directory)
 
 int trace_snapshot(const struct decode_options *options)
 {
-	struct notes notes = { .directory = options->input, .quiet = options->quiet };
+	struct notes notes = { .directory = options->input };
 	const struct flowtap_snapshot_options request = { .note = handle_note, .argument = &notes };
 	struct trace_decoding decoding;
 	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
