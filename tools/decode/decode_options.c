@@ -65,8 +65,9 @@ static const char help[] =
 	"written under another name (OUT.part) until it is whole. What was written stays there, to\n"
 	"be read, if the command is interrupted or the disk is full; of the flow it is removed.\n"
 	"\n"
-	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
-	"of it was decoded; 4 if nothing is wrong with IN, and nothing ran.\n";
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, or of a CPU in it\n"
+	"nothing could be decoded, what is good of it was; 4 if nothing is wrong with IN, and\n"
+	"nothing ran.\n";
 
 static const struct name splits[] = {
 	{ SPLIT_THREAD, "thread" },

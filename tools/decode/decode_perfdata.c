@@ -237,6 +237,7 @@ static int decode_cpus(struct perf *perf, int input)
 	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
 	struct trace_output output = { .file.fd = -1 };
 	bool standard = !strcmp(perf->decoding.options->output, "-"), without;
+	uint64_t gaps[FLOWTAP_GAP_REASONS];
 	size_t n = 0, made = 0, empty = 0;
 	int error = 0;
 
@@ -250,6 +251,7 @@ static int decode_cpus(struct perf *perf, int input)
 	for (size_t i = 0; !error && i < info->n_cpus; i++) {
 		if (!is_decoded(perf, i))
 			continue;
+		memcpy(gaps, perf->watch.profile.gaps, sizeof(gaps));
 		error = decode_cpu(perf, &output, &info->cpus[i], input);
 		/* A CPU on which the thread never ran has no output. */
 		without = !error && !standard && pick_some(&perf->pick) && !perf->pick.here;
@@ -259,6 +261,8 @@ static int decode_cpus(struct perf *perf, int input)
 		/* There may be code for what others executed. */
 		if (!standard && perf->decoding.several && error == -ENODATA) {
 			empty++;
+			perf->decoding.undecoded += !!memcmp(gaps, perf->watch.profile.gaps,
+							     sizeof(gaps));
 			error = 0;
 		} else if (without && error == -ENOENT) {
 			error = 0;

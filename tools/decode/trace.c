@@ -267,7 +267,7 @@ static void add_output(struct trace_decoding *decoding, const struct trace_outpu
 		struct trace_cpu *cpu = &decoding->cpus[i];
 		bool last = i == decoding->n_cpus - 1;
 
-		if (cpu->output || (!last && !all))
+		if (cpu->unsupported || cpu->output || (!last && !all))
 			continue;
 		cpu->output = strdup(output->path);
 		cpu->bytes = last ? bytes : 0;
@@ -422,5 +422,6 @@ int trace_finish(struct trace_decoding *decoding, int error)
 	if (error)
 		return STATUS_ERROR;
 	left_out_complain(&decoding->left_out, &options->format, input_name(options->input));
-	return decoding->counts.bad_packets || decoding->frame_damages ? STATUS_DAMAGED : STATUS_OK;
+	return decoding->counts.bad_packets || decoding->frame_damages || decoding->undecoded ?
+	       STATUS_DAMAGED : STATUS_OK;
 }

@@ -28,6 +28,7 @@ struct trace_cpu {
 	uint64_t bytes;			/* of the output, 0 unknown */
 	uint64_t instructions;
 	uint32_t number;
+	bool unsupported;		/* none of its trace units can be decoded */
 };
 
 struct json;
@@ -41,6 +42,7 @@ struct trace_decoding {
 	uint64_t sessions;
 	uint64_t empty;			/* sessions in whose frames the source was not */
 	uint64_t frame_damages;
+	uint64_t undecoded;		/* traces, while others were decoded */
 	uint64_t distinct;		/* blocks */
 	uint64_t code_bytes;		/* that were read */
 	uint64_t began;			/* ns */

@@ -86,25 +86,44 @@ static bool wanted(const struct work *work, const struct flowtap_snapshot_source
 	return is_asked_for(work, source) && !flowtap_ete_unsupported(&source->config);
 }
 
-/* The others are decoded all the same. How many there are. */
-static size_t report_unsupported(const struct work *work)
+/* The others are decoded all the same. */
+static void report_unsupported(const struct work *work)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < work->n; i++) {
 		const struct flowtap_snapshot_source *source = &work->sources[i];
 
 		if (!is_asked_for(work, source) || !flowtap_ete_unsupported(&source->config))
 			continue;
 		trace_complain_unsupported(&source->config, source->name);
-		n++;
+		work->decoding->undecoded++;
 	}
-	return n;
 }
 
 static bool is_same_cpu(const struct work *work, size_t a, size_t b)
 {
 	return !strcmp(work->sources[a].core, work->sources[b].core);
+}
+
+/* CPUs without a source that can be decoded: the summary names them. */
+static int add_unsupported(const struct work *work)
+{
+	for (size_t i = 0, end; i < work->n; i = end) {
+		const struct flowtap_snapshot_source *source = &work->sources[i];
+		bool asked = false, decoded = false;
+		struct trace_cpu *cpu;
+
+		for (end = i; end < work->n && is_same_cpu(work, i, end); end++) {
+			asked |= is_asked_for(work, &work->sources[end]);
+			decoded |= wanted(work, &work->sources[end]);
+		}
+		if (!asked || decoded)
+			continue;
+		cpu = trace_add_cpu(work->decoding, source->core, source->core_number);
+		if (!cpu)
+			return trace_problem(work->decoding, "", -ENOMEM);
+		cpu->unsupported = true;
+	}
+	return 0;
 }
 
 /* The first source of each CPU that is wanted stands for it. */
@@ -196,6 +215,13 @@ static int decode_cpu(struct work *work, size_t first)
 	return error;
 }
 
+/* What was added since `before` has bytes of a trace unit, and gaps: it is of a CPU that did something. */
+static bool has_lost(const struct trace_decoding *decoding, const struct flowtap_ete_counts *before)
+{
+	return decoding->counts.bytes != before->bytes &&
+	       memcmp(decoding->counts.gaps, before->gaps, sizeof(before->gaps));
+}
+
 /* Nothing of any CPU was there. */
 static bool all_empty(const struct trace_decoding *decoding)
 {
@@ -207,13 +233,15 @@ static int decode(struct work *work)
 	struct trace_decoding *decoding = work->decoding;
 	bool one = !strcmp(decoding->options->output, "-");
 	size_t n = count_cpus(work), without = 0;
-	int error = 0;
+	struct flowtap_ete_counts before;
+	int error = add_unsupported(work);
 
 	decoding->several = n > 1;
 	add_expected(work);
 	for (size_t i = 0; i < work->n && !error; i++) {
 		if (!is_first(work, i))
 			continue;
+		before = decoding->counts;
 		error = decode_cpu(work, i);
 		if (!error && n == 1 && all_empty(decoding))
 			error = -ENOENT;
@@ -221,8 +249,10 @@ static int decode(struct work *work)
 		if (!one)
 			error = trace_output_close(decoding, &work->output, error);
 		/* A CPU that did nothing has no STF; the others have theirs. */
-		if (error == -ENODATA && ++without < n)
+		if (error == -ENODATA && ++without < n) {
+			decoding->undecoded += has_lost(decoding, &before);
 			error = 0;
+		}
 	}
 	error = trace_output_close(decoding, &work->output, error);
 	return !error && all_empty(decoding) ? -ENOENT : error;
@@ -262,7 +292,6 @@ int trace_snapshot(const struct decode_options *options)
 	struct trace_decoding decoding;
 	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
 	int error, status = STATUS_ERROR;
-	size_t unsupported;
 
 	trace_init(&decoding, options, "snapshot");
 	error = flowtap_snapshot_open(options->input, &request, &work.snapshot);
@@ -275,9 +304,9 @@ int trace_snapshot(const struct decode_options *options)
 	work.sources = flowtap_snapshot_sources(work.snapshot, &work.n);
 	work.sessions.snapshot = work.snapshot;
 	work.sessions.images = add_images;
-	unsupported = report_unsupported(&work);
+	report_unsupported(&work);
 	if (!count_cpus(&work)) {
-		if (!unsupported)
+		if (!decoding.undecoded)
 			list_cpus(&work);
 	} else {
 		error = decode(&work);

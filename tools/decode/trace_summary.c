@@ -94,6 +94,8 @@ static void print_cpus(FILE *file, const struct trace_decoding *decoding)
 	char number[32];
 
 	for (size_t i = 0; i < decoding->n_cpus && decoding->several; i++) {
+		if (decoding->cpus[i].unsupported)
+			continue;
 		fputs("  CPU           ", file);
 		print_plain(file, decoding->cpus[i].name, strlen(decoding->cpus[i].name));
 		fprintf(file, " (cpu=%" PRIu32 ") %s instruction%s\n", decoding->cpus[i].number,
