@@ -108,6 +108,8 @@ static void print_cpus(const struct statistics *stats)
 		snprintf(name, sizeof(name), "%u", cpu);
 		print_share(stats, name, stats->cpus[cpu]);
 	}
+	if (stats->other_cpus && !heading)
+		puts("  CPUs          " OF_ALL);
 	print_share(stats, "others", stats->other_cpus);
 }
 
