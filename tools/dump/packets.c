@@ -165,9 +165,11 @@ static int print_trace(struct printing *printing, const char *name, bool quiet)
 		complain("'%s': %s", name, strerror(-error));
 		return STATUS_ERROR;
 	}
-	if (!printing->synced && !printing->feed.framed) {
+	/* Frames may have nothing of a trace unit that did nothing. */
+	if (!printing->synced && (!printing->feed.framed || printing->feed.ids[printing->feed.id])) {
 		complain("'%s': there is no Alignment Sync in it", name);
-		advise("it is no trace of an ETE or ETMv4, or it is in CoreSight's frames (--framed)");
+		advise(printing->feed.framed ? "what has that trace ID is no trace of an ETE or ETMv4" :
+		       "it is no trace of an ETE or ETMv4, or it is in CoreSight's frames (--framed)");
 		return STATUS_DAMAGED;
 	}
 	if (printing->feed.damages)
