@@ -2,6 +2,8 @@
 /* Prints elements of the flow to lines, field by field; fields that are not known are left out. */
 #include "flow/flow_line.h"
 
+#include "base/control.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,12 +125,16 @@ static void write_exception(struct flowtap_line *line, const struct flowtap_exce
 	field(line, " target=", exception->target, exception->target);
 }
 
-/* Whatever someone called a file, it stays on its line. */
+/* Whatever someone called a file, it stays on its line and does nothing to a terminal. */
 static void write_detail(struct flowtap_line *line, const char *detail)
 {
 	flowtap_line_string(line, " detail=");
-	for (; *detail; detail++)
-		append(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
+	while (*detail) {
+		size_t control = flowtap_control_size(detail);
+
+		append(line, control ? '?' : *detail);
+		detail += control ? control : 1;
+	}
 }
 
 static void write_gap(struct flowtap_line *line, const struct flowtap_gap *gap)

@@ -6,6 +6,7 @@
 #include <flowtap/block.h>
 #include <flowtap/calls.h>
 
+#include "base/control.h"
 #include "base/hash_table.h"
 #include "base/vector.h"
 #include "base/write_buffer.h"
@@ -227,7 +228,7 @@ static void write_text(struct flowtap_calls *calls, const char *text)
 {
 	size_t size = 0;
 
-	while (text[size] && (unsigned char)text[size] >= ' ' && text[size] != 0x7f)
+	while (text[size] && !flowtap_control_size(text + size))
 		size++;
 	flowtap_write_buffer_add(&calls->out, text, size);
 }

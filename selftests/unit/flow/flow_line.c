@@ -79,6 +79,28 @@ TEST(each_reason_of_a_gap_and_each_type_of_a_transfer_comes_back)
 	}
 }
 
+TEST(a_detail_does_nothing_to_a_terminal)
+{
+	static const struct {
+		const char *detail, *want;
+	} texts[] = {
+		{ "a\nb\x1b[2Jc\x7f", "gap no_code detail=a?b?[2Jc?" },
+		/* C1: U+0080 and U+009B are, U+00A0 and U+00DB are not; nor is half of one. */
+		{ "\xc2\x80x\xc2\x9b" "2J", "gap no_code detail=?x?2J" },
+		{ "\xc2\xa0\xc3\x9b\xc2", "gap no_code detail=\xc2\xa0\xc3\x9b\xc2" },
+	};
+	struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP, .gap.reason = FLOWTAP_GAP_NO_CODE,
+	};
+	char text[FLOWTAP_LINE_CAPACITY];
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		gap.gap.detail = texts[i].detail;
+		text[flowtap_line_element(text, &gap)] = '\0';
+		EXPECT_STREQ(texts[i].want, text);
+	}
+}
+
 TEST(what_is_no_such_line_is_refused)
 {
 	static const char *const lines[] = {

@@ -12,6 +12,9 @@
 
 #define FIRST	0x1000U
 #define SECOND	0x2000U
+#define NAMED	0x4000U		/* by whoever made the file */
+
+static const char *made_name;
 
 static const char *symbol(void *argument, uint64_t address, uint64_t *offset)
 {
@@ -21,6 +24,8 @@ static const char *symbol(void *argument, uint64_t address, uint64_t *offset)
 		return "first";
 	case SECOND:
 		return "second";
+	case NAMED:
+		return made_name;
 	default:
 		return NULL;
 	}
@@ -174,6 +179,16 @@ TEST_F(calls, the_last_one_counts)
 {
 	CALL(SECOND);
 	EXPECT_LINES("1 second -\n");
+}
+
+TEST_F(calls, of_a_name_that_does_something_to_a_terminal_have_what_is_before_that)
+{
+	struct flowtap_block named = block_at(NAMED, 9, FLOWTAP_ARM_RETURN);
+
+	made_name = "caf\xc3\xa9\xc2\x9b" "2J";
+	CALL(NAMED);
+	EXPECT_EQ(0, sink_block(self->sink, &named, true, 0x104));
+	EXPECT_LINES("1 caf\xc3\xa9 -\n");
 }
 
 TEST_F(calls, of_too_many_functions_are_others)
