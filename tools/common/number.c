@@ -87,7 +87,8 @@ const char *number_bytes(uint64_t bytes, char *buffer)
 	double value = (double)bytes;
 	size_t unit = 0;
 
-	while (value >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+	/* As it is rounded. */
+	while (value >= (unit ? 999.95 : 1000) && unit + 1 < sizeof(units) / sizeof(units[0])) {
 		value /= 1000;
 		unit++;
 	}

@@ -24,6 +24,10 @@ TEST(bytes_have_a_unit)
 	EXPECT_STREQ("999 bytes", number_bytes(999, text));
 	EXPECT_STREQ("1.0 kB", number_bytes(1000, text));
 	EXPECT_STREQ("7.6 MB", number_bytes(7600000, text));
+	EXPECT_STREQ("999.9 kB", number_bytes(999949, text));
+	EXPECT_STREQ("1.0 MB", number_bytes(999950, text));
+	EXPECT_STREQ("999.9 MB", number_bytes(999949999, text));
+	EXPECT_STREQ("1.0 GB", number_bytes(999950000, text));
 	EXPECT_STREQ("18446744.1 TB", number_bytes(UINT64_MAX, text));
 }
 
