@@ -494,7 +494,8 @@ int perf_decode(const struct decode_options *options, int input)
 		error = decode_cpus(perf, input);
 		perf->decoding.code_bytes = flowtap_address_map_held(perf->map);
 		status = trace_finish(&perf->decoding, error);
-		if (error != -ENOENT && !options->quiet && !options->json) {
+		/* With the head that trace_finish printed. */
+		if ((!error || error == -ENODATA) && !options->quiet && !options->json) {
 			print_info(file, perf);
 			summary_print_processes(file, &perf->watch.profile);
 			print_missing(file, perf);
