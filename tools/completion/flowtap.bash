@@ -16,11 +16,18 @@ _flowtap_types() {
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$types" -- "${cur##*[,^]}")
 }
 
+# Names only here: of any other word that is a folder's name as well bash would make that folder.
+_flowtap_files() { # -f or -d
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+}
+
 _flowtap_cgroups() {
+	compopt -o filenames 2>/dev/null
 	mapfile -t COMPREPLY < <(cd /sys/fs/cgroup 2>/dev/null && compgen -d -- "$cur")
 }
 
-# The value of the option before the cursor; fails if that takes none.
+# The value of the option that it is one of; fails if that takes none.
 _flowtap_value() { # COMMAND OPTION
 	case $1:$2 in
 	record:-p | record:--pid)
@@ -67,20 +74,21 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W \
 			'configr= traceidr= devarch= idr0= idr1= idr2= idr8=' -- "${cur##*,}") ;;
 	decode:--memory | decode:--elf)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		_flowtap_files -f ;;
 	ctl:--socket)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		_flowtap_files -f ;;
 	decode:--sysroot)
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+		_flowtap_files -d ;;
 	record:-o | record:--output | decode:-o | decode:--output)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		_flowtap_files -f ;;
 	*)
 		return 1 ;;
 	esac
 }
 
-_flowtap() {
-	local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} word options i
+# What $cur may become after $words; $option: it is the value of that, which stands before a =.
+_flowtap_complete() {
+	local command=${words[1]-} word options i
 	local -A all=(
 		[record]='--pid --cgroup --all-cpus --cpu --no-inherit --user --kernel --filter --ras
 			--depth --freeze-on-breakpoint --source --event --count --freq --switch
@@ -105,8 +113,7 @@ _flowtap() {
 		[ctl]='--socket --json --help'
 	)
 
-	COMPREPLY=()
-	if ((COMP_CWORD == 1)); then
+	if ((${#words[@]} == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "${!all[*]} help version --help --version" -- "$cur")
 		return
 	fi
@@ -126,16 +133,48 @@ _flowtap() {
 			fi
 		done
 	fi
-	_flowtap_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" && return
+	if [[ $option ]]; then
+		_flowtap_value "$command" "$option"
+		return
+	fi
+	_flowtap_value "$command" "${words[-1]}" && return
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
 	elif [[ $command == ctl ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'status stats stop start rotate snapshot reload' -- "$cur")
 	elif [[ $command == record ]]; then
+		[[ $cur == */* ]] && compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	elif [[ $command != doctor && $command != list ]]; then
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		_flowtap_files -f
 	fi
 }
 
-complete -o filenames -F _flowtap flowtap
+# bash takes words apart at =, and puts what comes back behind the last one.
+_flowtap() {
+	local words=() cur='' option='' whole='' i
+
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		if ((i > 1)) && [[ ${COMP_WORDS[i]} == = || ${COMP_WORDS[i - 1]} == = ]]; then
+			words[-1]+=${COMP_WORDS[i]}
+		else
+			words+=("${COMP_WORDS[i]}")
+		fi
+	done
+	cur=${words[-1]}
+	unset 'words[-1]'
+	if [[ $cur == --*=* ]]; then
+		option=${cur%%=*}
+		cur=${cur#*=}
+		[[ ${COMP_WORDBREAKS-} == *=* ]] || whole=$option=
+	fi
+	COMPREPLY=()
+	_flowtap_complete
+	if [[ $whole ]]; then
+		COMPREPLY=("${COMPREPLY[@]/#/"$whole"}")
+	elif [[ $cur == *=* && ${COMP_WORDBREAKS-} == *=* ]]; then
+		COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*=}"}"}")
+	fi
+}
+
+complete -F _flowtap flowtap
