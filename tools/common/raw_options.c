@@ -122,3 +122,12 @@ void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP
 	else
 		advise("no frame in it has a trace ID: are these CoreSight's frames?");
 }
+
+bool cpu_is_asked_for(const char *asked, const char *name, const char *unit, uint32_t number)
+{
+	uint64_t value;
+
+	if (!asked || !strcasecmp(asked, name) || (unit && !strcasecmp(asked, unit)))
+		return true;
+	return number_parse(asked, 0, UINT32_MAX, &value) && value == number;
+}

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,12 +106,7 @@ static void add_missing(struct trace_decoding *decoding, uint64_t address)
 
 bool trace_wants(const struct trace_decoding *decoding, const char *name, uint32_t number)
 {
-	const char *wanted = decoding->options->cpu;
-	uint64_t value;
-
-	if (!wanted || !strcasecmp(wanted, name))
-		return true;
-	return number_parse(wanted, 0, UINT32_MAX, &value) && value == number;
+	return cpu_is_asked_for(decoding->options->cpu, name, NULL, number);
 }
 
 int trace_problem(const struct trace_decoding *decoding, const char *output, int error)

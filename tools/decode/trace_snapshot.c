@@ -2,6 +2,7 @@
 /* From an Arm snapshot directory to a trace of each CPU in it. */
 #include "decode/trace.h"
 
+#include "common/raw_options.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -31,16 +32,6 @@ struct work {
 	struct flowtap_snapshot_sessions sessions;
 };
 
-static void print_note(const struct notes *notes, const char *text)
-{
-	fflush(stdout);
-	fputs("flowtap: ", stderr);
-	print_plain(stderr, notes->directory, strlen(notes->directory));
-	fputs(": ", stderr);
-	print_plain(stderr, text, strlen(text));
-	fputc('\n', stderr);
-}
-
 /*
  * Shows each once: a dump that is not there is missed by each CPU. --quiet leaves out no problem, and
  * the trace of a CPU may be left out by one.
@@ -64,7 +55,7 @@ static void handle_note(void *argument, const char *text)
 		return;
 	}
 	memcpy(notes->texts[notes->n - 1], notes->last, sizeof(notes->last));
-	print_note(notes, text);
+	complain("%s: %s", notes->directory, text);
 	notes->last_shown = true;
 }
 
@@ -72,13 +63,13 @@ static void handle_note(void *argument, const char *text)
 static void show_reason(struct notes *notes)
 {
 	if (*notes->last && !notes->last_shown)
-		print_note(notes, notes->last);
+		complain("%s: %s", notes->directory, notes->last);
 }
 
 static bool is_asked_for(const struct work *work, const struct flowtap_snapshot_source *source)
 {
-	return trace_wants(work->decoding, source->core, source->core_number) ||
-	       !strcmp(work->decoding->options->cpu, source->name);
+	return cpu_is_asked_for(work->decoding->options->cpu, source->core, source->name,
+				source->core_number);
 }
 
 static bool wanted(const struct work *work, const struct flowtap_snapshot_source *source)

@@ -18,7 +18,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* One trace unit's bytes in the parser. */
@@ -184,23 +183,13 @@ static void note(void *argument, const char *text)
 {
 	const char *path = argument;
 
-	fflush(stdout);
-	fputs("flowtap: ", stderr);
-	print_plain(stderr, path, strlen(path));
-	fputs(": ", stderr);
-	print_plain(stderr, text, strlen(text));
-	fputc('\n', stderr);
+	complain("%s: %s", path, text);
 }
 
 static bool wanted(const struct packets_options *options,
 		   const struct flowtap_snapshot_source *source)
 {
-	uint64_t number;
-
-	return !options->cpu || !strcasecmp(options->cpu, source->core) ||
-	       !strcasecmp(options->cpu, source->name) ||
-	       (number_parse(options->cpu, 0, UINT32_MAX, &number) &&
-		number == source->core_number);
+	return cpu_is_asked_for(options->cpu, source->core, source->name, source->core_number);
 }
 
 static void print_source(const struct flowtap_snapshot_source *source)
