@@ -27,7 +27,7 @@ static void handle_problem(struct flowtap_read *read, uint64_t offset, uint64_t 
 {
 	struct tracefile *file = read->argument;
 
-	if (file->quiet || !damage_is_shown(read->problems))
+	if (!damage_is_shown(read->problems))
 		return;
 	progress_hide(&file->progress);
 	damage_complain(file->path, &(struct damage){

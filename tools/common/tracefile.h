@@ -34,7 +34,6 @@ struct tracefile {
 	struct flowtap_learned *learned;	/* where its blocks live */
 	struct flowtap_read read;	/* what there was, when it is read */
 	struct progress progress;	/* of reading it; doing is the caller's to say */
-	bool quiet;			/* counts damage, does not complain */
 	struct tracefile_part part;	/* the caller's, before it is read */
 };
 

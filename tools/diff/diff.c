@@ -22,7 +22,7 @@ static const char help[] =
 	"                        of these; or all: only instructions are compared\n"
 	"      --disassembler NAME\n"
 	"                        auto, llvm, capstone or none\n"
-	"  -q, --quiet           only the exit status\n"
+	"  -q, --quiet           only the exit status, and what is damaged\n"
 	"      --json            the result as JSON\n"
 	"  -h, --help            this text\n"
 	"\n"
