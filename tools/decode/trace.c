@@ -244,7 +244,8 @@ static void count_block(const struct flowtap_block *block, void *argument)
 {
 	struct trace_decoding *decoding = argument;
 
-	(void)block;
+	/* One that was evicted may have come again, and what stands for it may be many. */
+	decoding->evicted |= !block->bytes;
 	decoding->distinct++;
 }
 

@@ -43,7 +43,8 @@ struct trace_decoding {
 	uint64_t empty;			/* sessions in whose frames the source was not */
 	uint64_t frame_damages;
 	uint64_t undecoded;		/* traces, while others were decoded */
-	uint64_t distinct;		/* blocks */
+	uint64_t distinct;		/* blocks; not known where some were evicted */
+	bool evicted;
 	uint64_t code_bytes;		/* that were read */
 	uint64_t began;			/* ns */
 	struct trace_cpu *cpus;

@@ -50,7 +50,9 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	fprintf(file, "  instructions  %s, in %s block%s",
 		number_group(counts->instructions, number), number_group(counts->blocks, packets),
 		plural(counts->blocks));
-	fprintf(file, " (%s distinct)\n", number_group(decoding->distinct, number));
+	if (!decoding->evicted)
+		fprintf(file, " (%s distinct)", number_group(decoding->distinct, number));
+	fputc('\n', file);
 	if (counts->inferred)
 		fprintf(file, "    %s more in Q elements, by a way that is not told\n",
 			number_group(counts->inferred, number));
@@ -135,7 +137,10 @@ static void json_counts(struct json *json, const struct trace_decoding *decoding
 	json_number(json, "atoms", counts->atoms);
 	json_number(json, "instructions", counts->instructions);
 	json_number(json, "blocks", counts->blocks);
-	json_number(json, "distinct_blocks", decoding->distinct);
+	if (decoding->evicted)
+		json_string(json, "distinct_blocks", NULL);
+	else
+		json_number(json, "distinct_blocks", decoding->distinct);
 	json_number(json, "inferred", counts->inferred);
 	json_number(json, "exceptions", counts->exceptions);
 	json_number(json, "timestamps", counts->timestamps);

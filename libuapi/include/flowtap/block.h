@@ -189,9 +189,9 @@ const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 					       const struct flowtap_render *made, size_t capacity);
 
 /*
- * Calls visit for each block with executed > 0, also of flowtap_blocks_of, then for those that were evicted: added up by
- * address, of which only address, key, instructions and executed are meaningful. A block that was
- * evicted and came again is visited for each. At most half of the limit is spent on evicted
+ * Calls visit for each block with executed > 0, also of flowtap_blocks_of, then for those that were
+ * evicted: added up by address, of which only address, key, instructions and executed are
+ * meaningful, and bytes is NULL. A block that was evicted and came again is visited for each. At most half of the limit is spent on evicted
  * counts; instructions that find no space there are visited as one block of address 0 and key
  * UINT32_MAX, of one instruction.
  */

@@ -300,6 +300,7 @@ struct sum {
 	uint64_t blocks;
 	uint64_t at;		/* executions of the block at BASE */
 	uint64_t others;
+	uint64_t evicted;
 };
 
 static void add(const struct flowtap_block *block, void *argument)
@@ -308,6 +309,7 @@ static void add(const struct flowtap_block *block, void *argument)
 
 	sum->instructions += block->executed * block->instructions;
 	sum->blocks++;
+	sum->evicted += !block->bytes;
 	if (block->address == BASE && block->key == 7)
 		sum->at += block->executed;
 	if (!block->address && block->key == UINT32_MAX)
@@ -342,6 +344,9 @@ TEST_F(cache, the_limit_holds_and_what_was_counted_stays)
 	EXPECT_EQ(sum.at, (uint64_t)ROUNDS);
 	EXPECT_EQ(sum.others, 0U);
 	EXPECT_LT(sum.blocks, 2ULL * N);
+	/* They can be told from those that are there, each of which is one block. */
+	EXPECT_GT(sum.evicted, 0U);
+	EXPECT_LT(sum.evicted, sum.blocks);
 	flowtap_blocks_free(small);
 }
 
