@@ -191,9 +191,9 @@ const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 /*
  * Calls visit for each block with executed > 0, also of flowtap_blocks_of, then for those that were
  * evicted: added up by address, of which only address, key, instructions and executed are
- * meaningful, and bytes is NULL. A block that was evicted and came again is visited for each. At most half of the limit is spent on evicted
- * counts; instructions that find no space there are visited as one block of address 0 and key
- * UINT32_MAX, of one instruction.
+ * meaningful, and bytes is NULL. A block that was evicted and came again is visited for each. At
+ * most half of the limit is spent on evicted counts; instructions that find no space there are
+ * visited as one block of address 0 and key UINT32_MAX, of one instruction.
  */
 void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 			  void (*visit)(const struct flowtap_block *block, void *argument),
