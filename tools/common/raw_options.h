@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * --config KEY=VALUE[,...]: the registers of a trace unit whose bytes come without them; --cpu, where
- * there are several.
+ * --config KEY=VALUE[,...]: the registers of a trace unit whose bytes come without them; --cpu,
+ * where there are several.
  */
 #ifndef FLOWTAP_TOOLS_COMMON_RAW_OPTIONS_H
 #define FLOWTAP_TOOLS_COMMON_RAW_OPTIONS_H
@@ -37,8 +37,8 @@ const char *option_framed(const struct command_option *option, const char *text)
 void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP_FRAME_LAST + 1]);
 
 /*
- * Whether --cpu asks for the CPU of that name or number, or with a trace unit of that name (unit; may
- * be NULL), in any case; asked: NULL: for each.
+ * Whether --cpu asks for the CPU of that name or number, or with a trace unit of that name (unit;
+ * may be NULL), in any case; asked: NULL: for each.
  */
 bool cpu_is_asked_for(const char *asked, const char *name, const char *unit, uint32_t number);
 

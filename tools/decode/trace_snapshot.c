@@ -33,8 +33,8 @@ struct work {
 };
 
 /*
- * Shows each once: a dump that is not there is missed by each CPU. --quiet leaves out no problem, and
- * the trace of a CPU may be left out by one.
+ * Shows each once: a dump that is not there is missed by each CPU. Also with --quiet: the whole trace
+ * of a CPU may be left out.
  */
 static void handle_note(void *argument, const char *text)
 {
@@ -206,7 +206,7 @@ static int decode_cpu(struct work *work, size_t first)
 	return error;
 }
 
-/* What was added since `before` has bytes of a trace unit, and gaps: it is of a CPU that did something. */
+/* What came since `before` has bytes of a trace unit, and gaps: the CPU did something. */
 static bool has_lost(const struct trace_decoding *decoding, const struct flowtap_ete_counts *before)
 {
 	return decoding->counts.bytes != before->bytes &&

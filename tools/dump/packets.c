@@ -146,6 +146,7 @@ static void handle_progress(struct flowtap_trace_feed *feed, size_t bytes)
 /* main complains about standard output that cannot be written. */
 static int print_trace(struct printing *printing, const char *name, bool quiet)
 {
+	const struct flowtap_trace_feed *feed = &printing->feed;
 	int error;
 
 	printing->feed.argument = printing;
@@ -165,10 +166,11 @@ static int print_trace(struct printing *printing, const char *name, bool quiet)
 		return STATUS_ERROR;
 	}
 	/* Frames may have nothing of a trace unit that did nothing. */
-	if (!printing->synced && (!printing->feed.framed || printing->feed.ids[printing->feed.id])) {
+	if (!printing->synced && (!feed->framed || feed->ids[feed->id])) {
 		complain("'%s': there is no Alignment Sync in it", name);
-		advise(printing->feed.framed ? "what has that trace ID is no trace of an ETE or ETMv4" :
-		       "it is no trace of an ETE or ETMv4, or it is in CoreSight's frames (--framed)");
+		advise("%s is no trace of an ETE or ETMv4%s",
+		       feed->framed ? "what has that trace ID" : "it",
+		       feed->framed ? "" : ", or it is in CoreSight's frames (--framed)");
 		return STATUS_DAMAGED;
 	}
 	if (printing->feed.damages)
