@@ -91,6 +91,25 @@ static void make_of_one(const char *root, const char *name, bool has_trace, uint
 	perffile_board_write(&file, root, name);
 }
 
+/* All AUX records of the first CPU are lost. */
+static void make_unsaid(const char *root)
+{
+	struct perffile_unit cpus[2] = {
+		ete_unit(0, CONFIGR_CID | CONFIGR_TS, 0x10),
+		ete_unit(1, CONFIGR_CID | CONFIGR_TS, 0x12),
+	};
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	run(&stream, 1000, 200, "EE");
+	perffile_board(&file, 2, 2, cpus);
+	tasks(&file);
+	collect(&file, &offset, 1, 1100, &stream, RAW);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, stream.bytes, 40);
+	perffile_board_write(&file, root, "unsaid.data");
+}
+
 /* As perf reads a buffer: in pieces. Nothing is known of its CPU. */
 static void make_pieces(const char *root)
 {
@@ -208,5 +227,6 @@ int main(int argc, char **argv)
 	make_of_one(root, "ended.data", true, TRUNCATED);
 	make_of_one(root, "gone.data", false, RAW);
 	make_pieces(root);
+	make_unsaid(root);
 	return 0;
 }

@@ -94,6 +94,18 @@ TEST_F(mapped_file, what_cannot_be_opened_says_why)
 	EXPECT_STREQ("/nowhere: No such file or directory", self->why);
 }
 
+/* It was deleted, the kernel says; of that name is another one, or the same put back. */
+TEST_F(mapped_file, what_has_the_name_of_one_that_was_deleted_may_be_it)
+{
+	char deleted[48];
+
+	snprintf(deleted, sizeof(deleted), "%s (deleted)", self->path);
+	self->mapping.path = deleted;
+	EXPECT_TRUE(opens(self));
+	self->mapping.build_id_size = 0;
+	EXPECT_EQ(-ENOENT, flowtap_mapping_open(&self->mapping, self->why));
+}
+
 TEST_F(mapped_file, no_link_is_followed_to_it)
 {
 	char link[48];

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <flowtap/bundle.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,15 +151,18 @@ TEST(a_walk_asks_no_file_system_that_does_not_answer)
 {
 	static const char *const types[] = { "fuse.sshfs", "overlay", "proc" };
 	const uint32_t pid = (uint32_t)getpid();
+	const struct flowtap_mapping mapping = { .path = "/proc/version" };
 	struct flowtap_mounts *mounts = flowtap_mounts_new();
+	char text[128], why[FLOWTAP_WHY];
 	struct statx status;
-	char text[128];
 
 	changed = true;
 	ASSERT_EQ(0, statx(-1, "/proc", 0, STATX_TYPE | STATX_MNT_ID, &status));
 	list = "";
 	EXPECT_EQ(-EXDEV, walks(mounts, 0, "/proc"));
 	EXPECT_EQ(-EXDEV, walks(mounts, 0, "/proc/version"));
+	EXPECT_EQ(-EXDEV, flowtap_mapping_open(&mapping, why));
+	EXPECT_STREQ("/proc/version: on a file system that a user may serve", why);
 	list = text;
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(text, sizeof(text), "7 1 %u:%u / /proc rw - %s x rw\n", status.stx_dev_major,
