@@ -112,7 +112,7 @@ static void await_handler(struct flowtap_ete *ete, const struct ete_entry *entry
 
 /*
  * Nothing was executed of which the trace has to say where: after an exception return, or before a
- * reset with which it begins.
+ * reset, of which it says nothing.
  */
 static bool comes_first(const struct flowtap_ete *ete, const struct ete_entry *entry)
 {
@@ -120,8 +120,7 @@ static bool comes_first(const struct flowtap_ete *ete, const struct ete_entry *e
 
 	return position->state == ETE_ADDRESS_NOWHERE || ete_is_return_value(ete, entry->value) ||
 	       (ete_is_reset(ete, entry->number) &&
-		(position->state == ETE_ADDRESS_MISSING ||
-		 (position->state == ETE_ADDRESS_KNOWN && !ete_has_context(position))));
+		(position->state == ETE_ADDRESS_MISSING || position->state == ETE_ADDRESS_KNOWN));
 }
 
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)

@@ -83,6 +83,12 @@ TEST_F(m_profile, a_flush_of_branch_futures_changes_nothing)
 		       BRANCH_FUTURE_FLUSH, LONG(0x1004), E);
 }
 
+TEST_F(m_profile, nor_does_one_before_the_trace_begins)
+{
+	EXPECT_DECODED(CALL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, BRANCH_FUTURE_FLUSH, 1, 0, 4, 0x83,
+		       0x00, 0x10, 0, 0, 0x20, E);
+}
+
 /* It has the address of its handler too, where E is 0b10: of no context yet. */
 TEST_F(m_profile, a_trace_that_begins_with_a_reset_lacks_nothing)
 {
